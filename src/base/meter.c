@@ -1,6 +1,8 @@
 /* Counters and their text form. */
 #include "base/meter.h"
 
+#include "base/metrics.h"
+
 /* The statuses that the services use; the last stands for any other. */
 static const int statuses[] = {200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 408,
                                409, 411, 412, 413, 415, 416, 431, 500, 501, 503, 505, 0};
@@ -45,24 +47,6 @@ void tv_meter_add(tv_meter *meter, int op, int status, int64_t ns, size_t bytes_
     add(&meter->bytes_out, bytes_out);
 }
 
-void tv_meter_write_histogram(tv_buf *out, const char *name, const char *labels,
-                              const uint64_t *slots, int slot_count, double unit, double sum)
-{
-    const char *comma = labels[0] ? "," : "";
-    uint64_t total = 0;
-
-    for (int i = 0; i < slot_count - 1; i++) {
-        total += slots[i];
-        tv_buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", name, labels, comma,
-                      (double)(UINT64_C(1) << i) * unit, (unsigned long long)total);
-    }
-    total += slots[slot_count - 1];
-    tv_buf_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %llu\n", name, labels, comma,
-                  (unsigned long long)total);
-    tv_buf_printf(out, "%s_sum{%s} %.9g\n%s_count{%s} %llu\n", name, labels, sum, name, labels,
-                  (unsigned long long)total);
-}
-
 static void write_requests(tv_meter *meter, tv_buf *out)
 {
     for (int op = 0; op < meter->op_count; op++) {
@@ -90,8 +74,8 @@ static void write_latencies(tv_meter *meter, tv_buf *out)
             continue;
         snprintf(labels, sizeof labels, "service=\"%s\",operation=\"%s\"", meter->service,
                  meter->op_names[op]);
-        tv_meter_write_histogram(out, "tavola_request_seconds", labels, slots, TV_METER_SLOTS, 1e-6,
-                                 (double)atomic_load(&meter->ns_sum[op]) * 1e-9);
+        tv_metric_add_histogram(out, "request_seconds", labels, slots, TV_METER_SLOTS, 1e-6,
+                                (double)atomic_load(&meter->ns_sum[op]) * 1e-9);
     }
 }
 
@@ -106,24 +90,14 @@ static void write_bytes(tv_meter *meter, tv_buf *out)
 
 void tv_meter_write(tv_meter *const *meters, size_t count, tv_buf *out)
 {
-    static const struct {
-        const char *opening;
-        void (*write)(tv_meter *meter, tv_buf *out);
-    } metrics[] = {
-        {"# HELP tavola_requests_total Finished requests.\n"
-         "# TYPE tavola_requests_total counter\n",
-         write_requests},
-        {"# HELP tavola_request_seconds Time from a request's first byte to its response.\n"
-         "# TYPE tavola_request_seconds histogram\n",
-         write_latencies},
-        {"# HELP tavola_body_bytes_total Bytes of request and response bodies.\n"
-         "# TYPE tavola_body_bytes_total counter\n",
-         write_bytes},
-    };
-
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        tv_buf_add(out, tv_slice_of(metrics[i].opening));
-        for (size_t k = 0; k < count; k++)
-            metrics[i].write(meters[k], out);
-    }
+    tv_metric_open(out, "requests_total", "Finished requests.");
+    for (size_t i = 0; i < count; i++)
+        write_requests(meters[i], out);
+    tv_metric_open_histogram(out, "request_seconds",
+                             "Time from a request's first byte to its response.");
+    for (size_t i = 0; i < count; i++)
+        write_latencies(meters[i], out);
+    tv_metric_open(out, "body_bytes_total", "Bytes of request and response bodies.");
+    for (size_t i = 0; i < count; i++)
+        write_bytes(meters[i], out);
 }

@@ -39,18 +39,4 @@ void tv_meter_add(tv_meter *meter, int op, int status, int64_t ns, size_t bytes_
  */
 void tv_meter_write(tv_meter *const *meters, size_t count, tv_buf *out);
 
-/** Receives one metric of a store: "rocksdb_live_bytes", what it is, its value. */
-typedef void tv_metric_fn(void *ctx, const char *name, const char *help, double value);
-
-/** Receives one histogram: as tv_meter_write_histogram wants it, with bounds of 2^i. */
-typedef void tv_histogram_fn(void *ctx, const char *name, const char *help, const uint64_t *slots,
-                             int slot_count, double sum);
-
-/**
- * Append one histogram in that format out of slot counts: `labels` is "" or
- * "op=\"x\"", bounds are 2^i * `unit`.
- */
-void tv_meter_write_histogram(tv_buf *out, const char *name, const char *labels,
-                              const uint64_t *slots, int slot_count, double unit, double sum);
-
 #endif

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "insight/facts/job.h"
 #include "store/engine/key.h"
 
@@ -375,30 +376,22 @@ void tv_facts_recount(tv_facts *facts, tv_slice account, int64_t table_id)
 
 static void write_errors(tv_facts *facts, tv_buf *out)
 {
-    tv_buf_add_lit(out, "# HELP tavola_estimate_error_ratio By which factor the entities examined "
-                        "were off what was estimated, by what the estimate went by.\n"
-                        "# TYPE tavola_estimate_error_ratio histogram\n");
+    tv_metric_open_histogram(out, "estimate_error_ratio",
+                             "By which factor the entities examined were off what was estimated, "
+                             "by what the estimate went by.");
     for (int basis = 0; basis < TV_ESTIMATE_BASES; basis++) {
-        const char *name = tv_estimate_basis_name((tv_estimate_basis)basis);
-        unsigned long long count = 0;
+        uint64_t slots[TV_FACTS_ERROR_SLOTS];
+        char labels[64];
         double sum = 0;
 
         for (int slot = 0; slot < TV_FACTS_ERROR_SLOTS; slot++) {
-            uint64_t here = atomic_load(&facts->errors[basis][slot]);
-
-            count += here;
-            sum += (double)here * (double)(UINT64_C(1) << slot);
-            if (slot + 1 < TV_FACTS_ERROR_SLOTS)
-                tv_buf_printf(out,
-                              "tavola_estimate_error_ratio_bucket{basis=\"%s\",le=\"%llu\"} "
-                              "%llu\n",
-                              name, 1ull << slot, count);
+            slots[slot] = atomic_load(&facts->errors[basis][slot]);
+            sum += (double)slots[slot] * (double)(UINT64_C(1) << slot);
         }
-        tv_buf_printf(out,
-                      "tavola_estimate_error_ratio_bucket{basis=\"%s\",le=\"+Inf\"} %llu\n"
-                      "tavola_estimate_error_ratio_sum{basis=\"%s\"} %.0f\n"
-                      "tavola_estimate_error_ratio_count{basis=\"%s\"} %llu\n",
-                      name, count, name, sum, name, count);
+        snprintf(labels, sizeof labels, "basis=\"%s\"",
+                 tv_estimate_basis_name((tv_estimate_basis)basis));
+        tv_metric_add_histogram(out, "estimate_error_ratio", labels, slots, TV_FACTS_ERROR_SLOTS, 1,
+                                sum);
     }
 }
 
@@ -408,17 +401,11 @@ void tv_facts_write_metrics(void *ctx, tv_buf *out)
 
     write_errors(facts, out);
 
-    tv_buf_printf(out,
-                  "# HELP tavola_facts_counts_total Tables that were counted in the background.\n"
-                  "# TYPE tavola_facts_counts_total counter\n"
-                  "tavola_facts_counts_total %llu\n"
-                  "# HELP tavola_facts_differences_total Counts that did not agree with the sums "
-                  "kept at commit: a bug.\n"
-                  "# TYPE tavola_facts_differences_total counter\n"
-                  "tavola_facts_differences_total %llu\n"
-                  "# HELP tavola_facts_waiting Tables that wait for a count.\n"
-                  "# TYPE tavola_facts_waiting gauge\n"
-                  "tavola_facts_waiting %zu\n",
-                  (unsigned long long)atomic_load(&facts->counts_done),
-                  (unsigned long long)atomic_load(&facts->differences), tv_facts_counting(facts));
+    tv_metric_add(out, "facts_counts_total", "Tables that were counted in the background.",
+                  (double)atomic_load(&facts->counts_done));
+    tv_metric_add(out, "facts_differences_total",
+                  "Counts that did not agree with the sums kept at commit: a bug.",
+                  (double)atomic_load(&facts->differences));
+    tv_metric_add(out, "facts_waiting", "Tables that wait for a count.",
+                  (double)tv_facts_counting(facts));
 }

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
+#include "base/metrics.h"
 #include "model/targets/bucket_table.h"
 
 struct tv_target_account {
@@ -196,17 +197,14 @@ void tv_targets_write_metrics(void *ctx, tv_buf *out)
 
     if (buckets == NULL)
         return;
-    tv_buf_add_lit(out, "# HELP tavola_throttled_total Requests refused because they were over a "
-                        "scalability target (--emulate-targets).\n"
-                        "# TYPE tavola_throttled_total counter\n");
+    tv_metric_open(
+        out, "throttled_total",
+        "Requests refused because they were over a scalability target (--emulate-targets).");
     for (int i = 0; i < TV_TARGET_SCOPES; i++)
-        tv_buf_printf(out, "tavola_throttled_total{scope=\"%s\"} %llu\n",
-                      tv_target_scope_name((tv_target_scope)i),
-                      (unsigned long long)atomic_load(&targets->throttled[i]));
-    tv_buf_printf(out,
-                  "# HELP tavola_targets_untracked_total Times that a target was not looked at, "
-                  "because too many partitions, queues and blobs were busy at once.\n"
-                  "# TYPE tavola_targets_untracked_total counter\n"
-                  "tavola_targets_untracked_total %llu\n",
-                  (unsigned long long)tv_bucket_table_untracked(buckets));
+        tv_metric_add_of(out, "throttled_total", "scope", tv_target_scope_name((tv_target_scope)i),
+                         (double)atomic_load(&targets->throttled[i]));
+    tv_metric_add(out, "targets_untracked_total",
+                  "Times that a target was not looked at, because too many partitions, queues and "
+                  "blobs were busy at once.",
+                  (double)tv_bucket_table_untracked(buckets));
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/metrics.h"
 #include "base/point.h"
 #include "model/auth/identity.h"
 #include "server/admin/advice.h"
@@ -61,31 +62,16 @@ void tv_admin_respond_as(tv_request *req, int status, bool is_json)
     respond(req, status, is_json ? json_type : text_type);
 }
 
-static void gauge(tv_buf *out, const char *name, const char *help, double value)
+static void add_engine_metric(void *ctx, const char *name, const char *help, double value)
 {
-    tv_buf_printf(out, "# HELP tavola_%s %s\n# TYPE tavola_%s gauge\ntavola_%s %.15g\n", name, help,
-                  name, name, value);
-}
-
-static void counter(tv_buf *out, const char *name, const char *help, uint64_t value)
-{
-    tv_buf_printf(out, "# HELP tavola_%s %s\n# TYPE tavola_%s counter\ntavola_%s %llu\n", name,
-                  help, name, name, (unsigned long long)value);
-}
-
-static void add_engine_figure(void *ctx, const char *name, const char *help, double value)
-{
-    gauge(ctx, name, help, value);
+    tv_metric_add(ctx, name, help, value);
 }
 
 static void add_engine_histogram(void *ctx, const char *name, const char *help,
                                  const uint64_t *slots, int slot_count, double sum)
 {
-    char full_name[80];
-
-    snprintf(full_name, sizeof full_name, "tavola_%s", name);
-    tv_buf_printf(ctx, "# HELP %s %s\n# TYPE %s histogram\n", full_name, help, full_name);
-    tv_meter_write_histogram(ctx, full_name, "", slots, slot_count, 1, sum);
+    tv_metric_open_histogram(ctx, name, help);
+    tv_metric_add_histogram(ctx, name, "", slots, slot_count, 1, sum);
 }
 
 static double resident_bytes(void)
@@ -106,62 +92,64 @@ static void add_pipeline(tv_pipeline *pipeline, tv_buf *out)
     tv_pipeline_metrics metrics;
 
     tv_pipeline_read_metrics(pipeline, &metrics);
-    counter(out, "commit_groups_total", "Groups of writes made durable.", metrics.groups);
-    counter(out, "commit_writes_total", "Writes that went through the commit pipeline.",
-            metrics.writes);
-    counter(out, "commit_retries_total", "Groups that were run again after a conflict.",
-            metrics.retries);
-    counter(out, "commit_failed_groups_total", "Groups that the engine could not write.",
-            metrics.failed_groups);
-    counter(out, "commit_moved_total", "Writes that were tried again because ranges have changed.",
-            metrics.moved);
-    counter(out, "commit_timed_out_total", "Writes that have waited too long and were not run.",
-            metrics.timed_out);
-    gauge(out, "commit_queue", "Writes waiting or under way.", (double)metrics.queued);
-    gauge(out, "commit_lanes", "Ranges of the storage that were written to lately.",
-          (double)metrics.lanes);
-    tv_buf_add_lit(out, "# HELP tavola_commit_group_size Writes per group.\n"
-                        "# TYPE tavola_commit_group_size histogram\n");
-    tv_meter_write_histogram(out, "tavola_commit_group_size", "", metrics.group_size_slots,
-                             TV_PIPELINE_SLOTS, 1, (double)metrics.writes);
-    tv_buf_add_lit(out, "# HELP tavola_commit_seconds Time to make a group durable, fsync "
-                        "included.\n# TYPE tavola_commit_seconds histogram\n");
-    tv_meter_write_histogram(out, "tavola_commit_seconds", "", metrics.commit_us_slots,
-                             TV_PIPELINE_SLOTS, 1e-6, (double)metrics.commit_us_sum * 1e-6);
-    tv_buf_add_lit(out, "# HELP tavola_commit_function_seconds Time that one write holds the "
-                        "committer before its group is made durable.\n"
-                        "# TYPE tavola_commit_function_seconds histogram\n");
-    tv_meter_write_histogram(out, "tavola_commit_function_seconds", "", metrics.function_us_slots,
-                             TV_PIPELINE_SLOTS, 1e-6, (double)metrics.function_us_sum * 1e-6);
-    gauge(out, "commit_function_max_seconds", "The longest of these since the start.",
-          (double)metrics.function_us_max * 1e-6);
+    tv_metric_add(out, "commit_groups_total", "Groups of writes made durable.", metrics.groups);
+    tv_metric_add(out, "commit_writes_total", "Writes that went through the commit pipeline.",
+                  metrics.writes);
+    tv_metric_add(out, "commit_retries_total", "Groups that were run again after a conflict.",
+                  metrics.retries);
+    tv_metric_add(out, "commit_failed_groups_total", "Groups that the engine could not write.",
+                  metrics.failed_groups);
+    tv_metric_add(out, "commit_moved_total",
+                  "Writes that were tried again because ranges have changed.", metrics.moved);
+    tv_metric_add(out, "commit_timed_out_total",
+                  "Writes that have waited too long and were not run.", metrics.timed_out);
+    tv_metric_add(out, "commit_queue", "Writes waiting or under way.", (double)metrics.queued);
+    tv_metric_add(out, "commit_lanes", "Ranges of the storage that were written to lately.",
+                  (double)metrics.lanes);
+    tv_metric_open_histogram(out, "commit_group_size", "Writes per group.");
+    tv_metric_add_histogram(out, "commit_group_size", "", metrics.group_size_slots,
+                            TV_PIPELINE_SLOTS, 1, (double)metrics.writes);
+    tv_metric_open_histogram(out, "commit_seconds",
+                             "Time to make a group durable, fsync included.");
+    tv_metric_add_histogram(out, "commit_seconds", "", metrics.commit_us_slots, TV_PIPELINE_SLOTS,
+                            1e-6, (double)metrics.commit_us_sum * 1e-6);
+    tv_metric_open_histogram(
+        out, "commit_function_seconds",
+        "Time that one write holds the committer before its group is made durable.");
+    tv_metric_add_histogram(out, "commit_function_seconds", "", metrics.function_us_slots,
+                            TV_PIPELINE_SLOTS, 1e-6, (double)metrics.function_us_sum * 1e-6);
+    tv_metric_add(out, "commit_function_max_seconds", "The longest of these since the start.",
+                  (double)metrics.function_us_max * 1e-6);
 }
 
 static void add_budget(const tv_budget *budget, tv_buf *out)
 {
     tv_budget_metrics metrics = tv_budget_read(budget);
 
-    gauge(out, "memory_budget_bytes", "What requests may hold together (--memory-mb).",
-          (double)metrics.size);
-    gauge(out, "memory_held_bytes", "What they hold: bodies, answers, buffers, writes that wait.",
-          (double)metrics.held);
-    counter(out, "memory_refused_total", "Times that memory was refused to a request.",
-            metrics.refused);
+    tv_metric_add(out, "memory_budget_bytes", "What requests may hold together (--memory-mb).",
+                  (double)metrics.size);
+    tv_metric_add(out, "memory_held_bytes",
+                  "What they hold: bodies, answers, buffers, writes that wait.",
+                  (double)metrics.held);
+    tv_metric_add(out, "memory_refused_total", "Times that memory was refused to a request.",
+                  metrics.refused);
 }
 
 static void add_scanners(tv_turns *scanners, tv_buf *out)
 {
     tv_turns_counts counts = tv_turns_read_counts(scanners);
 
-    gauge(out, "scans_waiting", "Queries and lists that wait for their next turn.",
-          (double)counts.waiting);
-    gauge(out, "scans_running", "Queries and lists that have their turn.", (double)counts.running);
-    counter(out, "scan_turns_total", "Turns that queries and lists have had.", counts.turns);
-    counter(out, "scans_cancelled_total",
-            "Queries and lists that were ended because their client had gone.", counts.cancelled);
-    counter(out, "scans_refused_total",
-            "Queries and lists that were refused because their account had too many.",
-            counts.refused);
+    tv_metric_add(out, "scans_waiting", "Queries and lists that wait for their next turn.",
+                  (double)counts.waiting);
+    tv_metric_add(out, "scans_running", "Queries and lists that have their turn.",
+                  (double)counts.running);
+    tv_metric_add(out, "scan_turns_total", "Turns that queries and lists have had.", counts.turns);
+    tv_metric_add(out, "scans_cancelled_total",
+                  "Queries and lists that were ended because their client had gone.",
+                  counts.cancelled);
+    tv_metric_add(out, "scans_refused_total",
+                  "Queries and lists that were refused because their account had too many.",
+                  counts.refused);
 }
 
 static void add_sources(tv_admin *admin, tv_buf *out, bool with_names)
@@ -183,19 +171,19 @@ static void add_sources(tv_admin *admin, tv_buf *out, bool with_names)
 
 void tv_admin_add_metrics(tv_admin *admin, tv_buf *out, bool with_names)
 {
-    tv_buf_add_lit(out, "# HELP tavola_info The version of the server.\n"
-                        "# TYPE tavola_info gauge\ntavola_info{version=\"" TV_VERSION "\"} 1\n");
-    gauge(out, "uptime_seconds", "Time since the server started.",
-          (double)(tv_clock_mono_ns() - admin->start_ns) * 1e-9);
-    gauge(out, "clock_behind_seconds",
-          "How far the wall clock is behind the time of the store, after it was set back.",
-          (double)tv_clock_lead_ticks() / (double)TV_TICKS_PER_SECOND);
-    gauge(out, "resident_bytes", "Resident memory of the process.", resident_bytes());
+    tv_metric_open(out, "info", "The version of the server.");
+    tv_metric_add_of(out, "info", "version", TV_VERSION, 1);
+    tv_metric_add(out, "uptime_seconds", "Time since the server started.",
+                  (double)(tv_clock_mono_ns() - admin->start_ns) * 1e-9);
+    tv_metric_add(out, "clock_behind_seconds",
+                  "How far the wall clock is behind the time of the store, after it was set back.",
+                  (double)tv_clock_lead_ticks() / (double)TV_TICKS_PER_SECOND);
+    tv_metric_add(out, "resident_bytes", "Resident memory of the process.", resident_bytes());
     add_budget(admin->budget, out);
     add_sources(admin, out, with_names);
     add_pipeline(admin->pipeline, out);
     add_scanners(admin->scanners, out);
-    admin->engine->ops->metrics(admin->engine, add_engine_figure, out);
+    admin->engine->ops->metrics(admin->engine, add_engine_metric, out);
     if (admin->engine->ops->histograms)
         admin->engine->ops->histograms(admin->engine, add_engine_histogram, out);
     if (admin->balancer)

@@ -6,6 +6,7 @@
 
 #include "base/background.h"
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "server/analytics/inbox.h"
 #include "server/analytics/site.h"
 #include "server/analytics/sweep.h"
@@ -257,28 +258,25 @@ void tv_analytics_free(tv_analytics *analytics)
 
 /* --- metrics --- */
 
-static void add_counter(tv_buf *out, const char *name, const char *help, uint64_t value)
-{
-    tv_buf_printf(out,
-                  "# HELP tavola_analytics_%s_total %s\n# TYPE tavola_analytics_%s_total "
-                  "counter\ntavola_analytics_%s_total %llu\n",
-                  name, help, name, name, (unsigned long long)value);
-}
-
 void tv_analytics_write_metrics(void *ctx, tv_buf *out)
 {
     tv_analytics *analytics = ctx;
     tv_analytics_stats *stats = &analytics->stats;
 
-    add_counter(out, "records", "Requests handed to Storage Analytics.",
-                atomic_load(&stats->records));
-    add_counter(out, "dropped_records", "Of these, dropped because too many waited.",
-                atomic_load(&stats->dropped_records));
-    add_counter(out, "lines", "Lines of logs.", atomic_load(&stats->lines));
-    add_counter(out, "dropped_lines", "Lines dropped because those before could not be written.",
-                atomic_load(&stats->dropped_lines));
-    add_counter(out, "blobs", "Log blobs written.", atomic_load(&stats->blobs));
-    add_counter(out, "rows", "Rows of metrics written.", atomic_load(&stats->rows));
-    add_counter(out, "failed_writes", "Writes that failed; they are tried again.",
-                atomic_load(&stats->failed_writes));
+    tv_metric_add(out, "analytics_records_total", "Requests handed to Storage Analytics.",
+                  (double)atomic_load(&stats->records));
+    tv_metric_add(out, "analytics_dropped_records_total",
+                  "Of these, dropped because too many waited.",
+                  (double)atomic_load(&stats->dropped_records));
+    tv_metric_add(out, "analytics_lines_total", "Lines of logs.",
+                  (double)atomic_load(&stats->lines));
+    tv_metric_add(out, "analytics_dropped_lines_total",
+                  "Lines dropped because those before could not be written.",
+                  (double)atomic_load(&stats->dropped_lines));
+    tv_metric_add(out, "analytics_blobs_total", "Log blobs written.",
+                  (double)atomic_load(&stats->blobs));
+    tv_metric_add(out, "analytics_rows_total", "Rows of metrics written.",
+                  (double)atomic_load(&stats->rows));
+    tv_metric_add(out, "analytics_failed_writes_total", "Writes that failed; they are tried again.",
+                  (double)atomic_load(&stats->failed_writes));
 }

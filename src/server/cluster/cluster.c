@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/point.h"
 #include "base/random.h"
 #include "server/cluster/stats.h"
@@ -442,10 +443,7 @@ void tv_cluster_write_rights(void *ctx, tv_buf *out)
     tv_cluster *cluster = ctx;
     char text[400];
 
-    tv_buf_printf(out,
-                  "# HELP tavola_ceph_caps_missing 1 when the pool has refused this node a right.\n"
-                  "# TYPE tavola_ceph_caps_missing gauge\n"
-                  "tavola_ceph_caps_missing %d\n",
+    tv_metric_add(out, "ceph_caps_missing", "1 when the pool has refused this node a right.",
                   tv_pool_lacks(cluster->pool, text, sizeof text));
 }
 
@@ -460,16 +458,9 @@ void tv_cluster_write_metrics(void *ctx, tv_buf *out)
     for (size_t i = 0, count = tv_nodes_list(cluster->nodes, &arena, &list); i < count; i++)
         live += !list[i].is_dead;
     tv_arena_done(&arena);
-    tv_buf_printf(out,
-                  "# HELP tavola_cluster_leader 1 when this node leads.\n"
-                  "# TYPE tavola_cluster_leader gauge\n"
-                  "tavola_cluster_leader %d\n"
-                  "# HELP tavola_cluster_nodes Nodes that are alive.\n"
-                  "# TYPE tavola_cluster_nodes gauge\n"
-                  "tavola_cluster_nodes %zu\n"
-                  "# HELP tavola_clock_skew_ms How far this clock is ahead of the nodes' median.\n"
-                  "# TYPE tavola_clock_skew_ms gauge\n"
-                  "tavola_clock_skew_ms %lld\n",
-                  tv_lead_is_here(&cluster->leader.lead), live,
-                  (long long)tv_nodes_read_clock(cluster->nodes).skew_ms);
+    tv_metric_add(out, "cluster_leader", "1 when this node leads.",
+                  tv_lead_is_here(&cluster->leader.lead));
+    tv_metric_add(out, "cluster_nodes", "Nodes that are alive.", (double)live);
+    tv_metric_add(out, "clock_skew_ms", "How far this clock is ahead of the nodes' median.",
+                  (double)tv_nodes_read_clock(cluster->nodes).skew_ms);
 }

@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/meter.h"
+#include "base/metrics.h"
 #include "server/cluster/internal.h"
 #include "store/engine/key.h"
 
@@ -422,27 +422,24 @@ void tv_balancer_write_status(tv_balancer *balancer, tv_buf *out, bool with_keys
 void tv_balancer_write_metrics(tv_balancer *balancer, tv_buf *out)
 {
     tv_background_lock(&balancer->thread);
-    tv_buf_printf(out, "# HELP tavola_range_splits_total Ranges that this node has split.\n"
-                       "# TYPE tavola_range_splits_total counter\n");
+    tv_metric_open(out, "range_splits_total", "Ranges that this node has split.");
     for (int i = 0; i < 4; i++)
-        tv_buf_printf(out, "tavola_range_splits_total{reason=\"%s\"} %llu\n",
-                      i ? tv_policy_reason_name((tv_policy_reason)i) : "forced",
-                      (unsigned long long)balancer->splits[i]);
-    tv_buf_printf(out,
-                  "# HELP tavola_range_merges_total Ranges that this node has merged.\n"
-                  "# TYPE tavola_range_merges_total counter\ntavola_range_merges_total %llu\n"
-                  "# HELP tavola_range_undone_total Splits and merges that came to nothing.\n"
-                  "# TYPE tavola_range_undone_total counter\ntavola_range_undone_total %llu\n"
-                  "# HELP tavola_range_refused_total Splits that would not have helped.\n"
-                  "# TYPE tavola_range_refused_total counter\n",
-                  (unsigned long long)balancer->merges, (unsigned long long)balancer->undone);
+        tv_metric_add_of(out, "range_splits_total", "reason",
+                         i ? tv_policy_reason_name((tv_policy_reason)i) : "forced",
+                         (double)balancer->splits[i]);
+    tv_metric_add(out, "range_merges_total", "Ranges that this node has merged.",
+                  (double)balancer->merges);
+    tv_metric_add(out, "range_undone_total", "Splits and merges that came to nothing.",
+                  (double)balancer->undone);
+    tv_metric_open(out, "range_refused_total", "Splits that would not have helped.");
     for (int i = TV_POLICY_HOT_PARTITION; i <= TV_POLICY_SINGLE_PARTITION; i++)
-        tv_buf_printf(out, "tavola_range_refused_total{reason=\"%s\"} %llu\n",
-                      tv_policy_refusal_name((tv_policy_refusal)i),
-                      (unsigned long long)balancer->refused[i]);
-    tv_buf_add_lit(out, "# HELP tavola_range_pause_ms Time in which a range took no writes because "
-                        "it was split or merged.\n# TYPE tavola_range_pause_ms histogram\n");
-    tv_meter_write_histogram(out, "tavola_range_pause_ms", "", balancer->pause_slots,
-                             TV_PAUSE_SLOTS, 1, (double)balancer->pause_ms_sum);
+        tv_metric_add_of(out, "range_refused_total", "reason",
+                         tv_policy_refusal_name((tv_policy_refusal)i),
+                         (double)balancer->refused[i]);
+    tv_metric_open_histogram(out, "range_pause_ms",
+                             "Time in which a range took no writes because it was split or "
+                             "merged.");
+    tv_metric_add_histogram(out, "range_pause_ms", "", balancer->pause_slots, TV_PAUSE_SLOTS, 1,
+                            (double)balancer->pause_ms_sum);
     tv_background_unlock(&balancer->thread);
 }

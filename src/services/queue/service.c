@@ -1,6 +1,7 @@
 /* What the server wires: the catalogue of queues, and metrics. */
 #include "services/queue/service.h"
 
+#include "base/metrics.h"
 #include "services/queue/call.h"
 #include "store/engine/key.h"
 
@@ -33,8 +34,6 @@ void tv_queue_service_write_metrics(void *ctx, tv_buf *out)
 {
     tv_service *service = ctx;
 
-    tv_buf_printf(out,
-                  "# HELP tavola_queues Queues of all accounts.\n# TYPE tavola_queues gauge\n"
-                  "tavola_queues %zu\n",
-                  tv_catalog_count(service->catalog));
+    tv_metric_add(out, "queues", "Queues of all accounts.",
+                  (double)tv_catalog_count(service->catalog));
 }

@@ -1,6 +1,7 @@
 /* What the server wires: the catalogue of tables, and metrics. */
 #include "services/table/service.h"
 
+#include "base/metrics.h"
 #include "insight/facts/facts.h"
 #include "model/entity/entity.h"
 #include "services/table/call.h"
@@ -107,15 +108,10 @@ static void write_watch(tv_watch *watch, tv_buf *out)
 {
     tv_watch_usage usage = tv_watch_read_usage(watch);
 
-    tv_buf_printf(out,
-                  "# HELP tavola_watch_bytes Memory of what is recorded of tables.\n"
-                  "# TYPE tavola_watch_bytes gauge\ntavola_watch_bytes %zu\n"
-                  "# HELP tavola_watch_tables Tables that are recorded.\n"
-                  "# TYPE tavola_watch_tables gauge\ntavola_watch_tables %zu\n"
-                  "# HELP tavola_watch_forgotten_total Tables that had to make room.\n"
-                  "# TYPE tavola_watch_forgotten_total counter\n"
-                  "tavola_watch_forgotten_total %llu\n",
-                  usage.bytes, usage.tables, (unsigned long long)usage.forgotten);
+    tv_metric_add(out, "watch_bytes", "Memory of what is recorded of tables.", (double)usage.bytes);
+    tv_metric_add(out, "watch_tables", "Tables that are recorded.", (double)usage.tables);
+    tv_metric_add(out, "watch_forgotten_total", "Tables that had to make room.",
+                  (double)usage.forgotten);
 }
 
 void tv_table_service_write_metrics(void *ctx, tv_buf *out)
@@ -123,21 +119,17 @@ void tv_table_service_write_metrics(void *ctx, tv_buf *out)
     tv_service *service = ctx;
     totals t = {{0}, {0}};
 
-    tv_buf_printf(out,
-                  "# HELP tavola_tables Tables of all accounts.\n# TYPE tavola_tables gauge\n"
-                  "tavola_tables %zu\n",
-                  tv_catalog_count(service->catalog));
+    tv_metric_add(out, "tables", "Tables of all accounts.",
+                  (double)tv_catalog_count(service->catalog));
     tv_catalog_visit(service->catalog, add_up, &t);
-    tv_buf_add_lit(out, "# HELP tavola_queries_total Queries of the tables that exist, by plan.\n"
-                        "# TYPE tavola_queries_total counter\n");
+    tv_metric_open(out, "queries_total", "Queries of the tables that exist, by plan.");
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++)
-        tv_buf_printf(out, "tavola_queries_total{plan=\"%s\"} %llu\n",
-                      tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)t.queries[kind]);
-    tv_buf_add_lit(out, "# HELP tavola_queries_examined_total Entities that they have read.\n"
-                        "# TYPE tavola_queries_examined_total counter\n");
+        tv_metric_add_of(out, "queries_total", "plan", tv_plan_kind_name((tv_plan_kind)kind),
+                         (double)t.queries[kind]);
+    tv_metric_open(out, "queries_examined_total", "Entities that they have read.");
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++)
-        tv_buf_printf(out, "tavola_queries_examined_total{plan=\"%s\"} %llu\n",
-                      tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)t.examined[kind]);
+        tv_metric_add_of(out, "queries_examined_total", "plan",
+                         tv_plan_kind_name((tv_plan_kind)kind), (double)t.examined[kind]);
     if (((tv_table_service *)service)->watch)
         write_watch(((tv_table_service *)service)->watch, out);
 }
@@ -146,8 +138,8 @@ void tv_table_service_write_names(void *ctx, tv_buf *out)
 {
     tv_service *service = ctx;
 
-    tv_buf_add_lit(out, "# HELP tavola_table_queries_total Queries by table and plan; left out "
-                        "above 1000 tables.\n# TYPE tavola_table_queries_total counter\n");
+    tv_metric_open(out, "table_queries_total",
+                   "Queries by table and plan; left out above 1000 tables.");
     if (tv_catalog_count(service->catalog) <= TABLES_MAX)
         tv_catalog_visit(service->catalog, add_table, out);
 }

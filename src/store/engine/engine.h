@@ -28,7 +28,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mailbox.h"
-#include "base/meter.h"
+#include "base/metrics.h"
 #include "base/read_mode.h"
 #include "store/engine/write_batch.h"
 

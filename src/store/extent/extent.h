@@ -27,7 +27,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/file_copy.h"
-#include "base/meter.h"
+#include "base/metrics.h"
 #include "base/read_mode.h"
 
 typedef struct tv_extents tv_extents;

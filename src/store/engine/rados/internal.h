@@ -3,6 +3,7 @@
 #define TV_STORE_ENGINE_RADOS_INTERNAL_H
 
 #include "base/background.h"
+#include "base/meter.h"
 #include "store/engine/rados/rados.h"
 #include "store/engine/rados/ranges.h"
 

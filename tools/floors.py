@@ -46,7 +46,7 @@ TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union) (tv_\w+) \{|^\} (tv_\w+)
 MENTION = re.compile(r"(?<![\w/.*<{-])((?:[\w-]+/)+[\w-]+\.(?:c|h|def|py|js))\b")
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)#?([^)\s]*)\)")
 DOCUMENTS = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/threads.md",
-             "docs/disk-format.md", "docs/cluster.md", "src/**/README.md"]
+             "docs/disk-format.md", "docs/cluster*.md", "src/**/README.md"]
 
 
 def folder_of(path):

@@ -1,6 +1,6 @@
 """Nodes that die in the middle of uploads, whose clocks are wrong, or that are of another version.
 
-All of it takes long in real life; --test-values makes it short (docs/cluster.md).
+All of it takes long in real life; --test-values makes it short (docs/cluster-tests.md).
 """
 
 import concurrent.futures

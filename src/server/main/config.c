@@ -70,7 +70,7 @@ static const flag_spec options[] = {
      "for tests: POST /cluster/point stops this server in the middle of things,\n"
      "                            POST /clock moves its time"},
     {"test-values", TEXT, FIELD(test_values), 0, 0, "NAME=N,...",
-     "for tests, with --test-points: pretend these; docs/cluster.md lists them"},
+     "for tests, with --test-points: pretend these, see docs/cluster-tests.md"},
     {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N",
      "block cache of the engine (an eighth of the memory, from 64 to 1024)"},
     {"memory-mb", NUMBER, FIELD(memory_mb), 64, 1048576, "N",

@@ -111,7 +111,7 @@ static void measure(const char *what, size_t table_count, bool is_query)
 
     tv_arena_init(&arena);
     for (size_t i = 0; i < table_count; i++)
-        tables[i] = tv_watch_table(watch, TV_LIT("account"), tv_arena_printf(&arena, "T%zu", i));
+        tables[i] = tv_watch_table(watch, TV_LIT("account"), tv_arena_printf(&arena, "T%zu", i), 0);
     if (tv_filter_parse(&arena, TV_LIT("PartitionKey eq 'p' and Email eq 'a@b' and Age gt 30"),
                         &filter, &info))
         abort();

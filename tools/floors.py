@@ -26,7 +26,7 @@ HOUSE = [
     "wire/net", "wire/http",
     "store/pool", "store/engine", "store/commit", "store/extent",
     "model/auth", "model/targets", "model/odata", "model/entity", "model/catalog",
-    "insight/advice", "insight/facts", "insight/watch", "insight/traffic", "insight/advisor",
+    "insight/advice", "insight/facts", "insight/traffic", "insight/watch", "insight/advisor",
     "insight/whatif",
     "services/service", "services/table", "services/queue", "services/blob",
     "server/cluster", "server/verify", "server/analytics", "server/admin", "server/explorer",

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             request.event.op != TV_ENTITY_OP_COUNT) {
             tv_assert(request.event.op < TV_ENTITY_OP_COUNT && request.event.time_ns >= 0);
             if (request.table.len)
-                request.event.table = tv_watch_table(watch, TV_LIT("a"), request.table);
+                request.event.table = tv_watch_table(watch, TV_LIT("a"), request.table, 0);
             if (request.has_shape)
                 request.event.query.shape = &request.shape;
             request.event.conn = &conn;

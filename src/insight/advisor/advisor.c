@@ -122,13 +122,6 @@ static void close_minute(tv_advisor *advisor, int64_t time_ns)
     advisor->has_told = err != TV_OK;
 }
 
-static void sample(void *ctx, uint32_t table, tv_slice key, unsigned weight)
-{
-    tv_advisor *advisor = ctx;
-
-    tv_traffic_sample_number(advisor->traffic, table, key, weight);
-}
-
 static void open_traffic(tv_advisor *advisor, const tv_advisor_options *options)
 {
     char trouble[1200];
@@ -136,7 +129,7 @@ static void open_traffic(tv_advisor *advisor, const tv_advisor_options *options)
     advisor->traffic = tv_traffic_open(
         &(tv_traffic_options){.dir = options->data,
                               .shard_count = options->loop_count,
-                              .now_minute = (uint32_t)(tv_watch_now(advisor->watch) / MINUTE_NS),
+                              .now_minute = (uint32_t)(tv_watch_start_ns() / MINUTE_NS),
                               .is_dropped = is_dropped,
                               .ctx = advisor},
         trouble, sizeof trouble);
@@ -194,15 +187,14 @@ tv_advisor *tv_advisor_new(const tv_advisor_options *options)
     advisor->has_targets = options->has_targets;
     advisor->is_prompt = samples_all || options->is_clock_manual; /* pages fill up sooner */
     pthread_mutex_init(&advisor->stepping, NULL);
+    open_traffic(advisor, options);
     advisor->watch = tv_watch_new(&(tv_watch_options){
         .shard_count = options->loop_count,
         .samples_all = samples_all,
         .is_clock_manual = options->is_clock_manual,
         .memory_mb = options->memory_mb,
-        .sample = sample,
-        .ctx = advisor,
+        .traffic = advisor->traffic,
     });
-    open_traffic(advisor, options);
     advisor->advice = tv_advice_new(options->data);
     judge(advisor); /* so that there is a window to tell of */
     return advisor;

@@ -17,9 +17,9 @@
 #include "insight/traffic/pattern.h"
 
 typedef struct tv_heat {
-    tv_slice account, table; /* names */
+    tv_slice account, table;    /* names */
     tv_traffic_measure measure; /* which the view has */
-    tv_slice low;            /* of the view's query */
+    tv_slice low;               /* of the view's query */
     const tv_view *view;
     const tv_pattern *patterns;
     size_t pattern_count;

@@ -33,21 +33,13 @@ typedef struct tv_traffic_table_state {
     struct tv_traffic_table_state *next;
 } tv_traffic_table_state;
 
-/* A table by the number that the recorder has for it. */
-typedef struct tv_numbered_table {
-    uint32_t number;
-    tv_traffic_table *table; /* or NULL */
-} tv_numbered_table;
-
 struct tv_traffic {
     tv_traffic_options options;
     tv_traffic_store *store;
-    tv_traffic_shard *shards;
+    tv_epoch *epochs;               /* of the shards */
     pthread_mutex_t lock;           /* of all that follows */
     tv_traffic_table_state *tables; /* by (account, id) */
     size_t table_count, retired_bytes;
-    tv_numbered_table *numbers; /* by place of the recorder's number */
-    uint32_t number_count;
     tv_live_pool pool;
     bool is_first; /* no column was written since the start */
 };

@@ -1,10 +1,7 @@
 /*
  * What the advisor has done every ten seconds and every minute, with the lock held.
- *
- * A map that is replaced lives on until no thread can be counting in it: every shard has been
- * outside of begin and end, or has begun anew, since the new one was published.  The shard's epoch
- * and the table's map are both written and read in one order that all threads agree on, so a shard
- * that is seen outside will find the new map when it comes back.
+ * A map that is replaced lives on until no thread can be counting in it: every shard has left its
+ * epoch since the new one was published (base/epoch.h).
  */
 #include <stdlib.h>
 
@@ -36,11 +33,7 @@ static double *live_weights(const tv_traffic_table_state *table)
 static bool is_quiet(tv_traffic *traffic, tv_retired_map *retired)
 {
     for (int i = 0; i < traffic->options.shard_count; i++) {
-        uint64_t then = retired->epochs[i];
-
-        if (then % 2 == 0)
-            continue;
-        if (atomic_load_explicit(&traffic->shards[i].epoch, memory_order_seq_cst) == then)
+        if (!tv_epoch_has_left(&traffic->epochs[i], retired->epochs[i]))
             return false;
         retired->epochs[i] = 0;
     }
@@ -125,7 +118,7 @@ static void publish(tv_traffic *traffic, tv_traffic_table_state *table)
     retired->map = old;
     retired->next = table->retired;
     for (int i = 0; i < shard_count; i++)
-        retired->epochs[i] = atomic_load_explicit(&traffic->shards[i].epoch, memory_order_seq_cst);
+        retired->epochs[i] = tv_epoch_look(&traffic->epochs[i]);
     table->retired = retired;
     traffic->retired_bytes += tv_traffic_bucket_map_bytes(old);
 }

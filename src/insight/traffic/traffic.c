@@ -8,7 +8,6 @@
 #include "base/random.h"
 #include "insight/traffic/internal.h"
 #include "insight/traffic/read.h"
-#include "insight/watch/event.h"
 
 tv_traffic *tv_traffic_open(const tv_traffic_options *options, char *ret_trouble,
                             size_t trouble_size)
@@ -27,12 +26,9 @@ tv_traffic *tv_traffic_open(const tv_traffic_options *options, char *ret_trouble
         traffic->options.pool_max = TV_TRAFFIC_POOL_MAX;
     traffic->store =
         tv_traffic_store_open(options->dir, options->now_minute, ret_trouble, trouble_size);
-    traffic->shards = aligned_alloc(64, (size_t)options->shard_count * sizeof *traffic->shards);
-    tv_assert(traffic->shards);
-    for (int i = 0; i < options->shard_count; i++) {
-        atomic_init(&traffic->shards[i].epoch, 0);
-        traffic->shards[i].index = i;
-    }
+    traffic->epochs = aligned_alloc(64, (size_t)options->shard_count * sizeof *traffic->epochs);
+    tv_assert(traffic->epochs);
+    memset(traffic->epochs, 0, (size_t)options->shard_count * sizeof *traffic->epochs);
     pthread_mutex_init(&traffic->lock, NULL);
     traffic->pool = (tv_live_pool){.buckets_left = (size_t)traffic->options.pool_max,
                                    .samples_left = TV_TRAFFIC_SAMPLES_MAX,
@@ -54,10 +50,6 @@ static void free_retired(tv_traffic_table_state *table)
 
 void tv_traffic_free_table(tv_traffic *traffic, tv_traffic_table_state *table)
 {
-    for (uint32_t i = 0; i < traffic->number_count; i++) {
-        if (traffic->numbers[i].table == &table->table)
-            traffic->numbers[i].table = NULL;
-    }
     free_retired(table);
     tv_traffic_bucket_map_free(atomic_load(&table->table.map));
     tv_live_done(&table->live, &traffic->pool);
@@ -82,15 +74,14 @@ void tv_traffic_free(tv_traffic *traffic)
     }
     tv_traffic_store_close(traffic->store);
     pthread_mutex_destroy(&traffic->lock);
-    free(traffic->numbers);
-    free(traffic->shards);
+    free(traffic->epochs);
     free(traffic);
 }
 
-tv_traffic_shard *tv_traffic_shard_at(tv_traffic *traffic, int index)
+tv_epoch *tv_traffic_epoch(tv_traffic *traffic, int index)
 {
     tv_assert(index >= 0 && index < traffic->options.shard_count);
-    return &traffic->shards[index];
+    return &traffic->epochs[index];
 }
 
 static int compare(const tv_traffic_table_state *table, tv_slice account, int64_t id)
@@ -158,35 +149,6 @@ void tv_traffic_sample(tv_traffic *traffic, tv_traffic_table *table, tv_slice ke
 tv_err tv_traffic_sync(tv_traffic *traffic)
 {
     return tv_traffic_store_sync(traffic->store);
-}
-
-void tv_traffic_number(tv_traffic *traffic, tv_traffic_table *table, uint32_t number)
-{
-    uint32_t place = tv_watch_place(number);
-
-    pthread_mutex_lock(&traffic->lock);
-    if (place >= traffic->number_count) {
-        uint32_t count = place < 512 ? 1024 : 2 * place;
-
-        traffic->numbers = tv_realloc(traffic->numbers, count * sizeof *traffic->numbers);
-        memset(traffic->numbers + traffic->number_count, 0,
-               (count - traffic->number_count) * sizeof *traffic->numbers);
-        traffic->number_count = count;
-    }
-    traffic->numbers[place] = (tv_numbered_table){number, table};
-    pthread_mutex_unlock(&traffic->lock);
-}
-
-void tv_traffic_sample_number(void *ctx, uint32_t number, tv_slice key, unsigned weight)
-{
-    tv_traffic *traffic = ctx;
-    uint32_t place = tv_watch_place(number);
-
-    pthread_mutex_lock(&traffic->lock);
-    if (place < traffic->number_count && traffic->numbers[place].number == number &&
-        traffic->numbers[place].table)
-        tv_live_add_key(&traffic->numbers[place].table->state->live, &traffic->pool, key, weight);
-    pthread_mutex_unlock(&traffic->lock);
 }
 
 tv_traffic_usage tv_traffic_read_usage(tv_traffic *traffic)

@@ -15,15 +15,16 @@
  * Here a key is what follows the table's prefix in the engine's key:
  * PartitionKey 01 RowKey in CESU-8, or the beginning of one.
  *
- * Threads: counting is for the thread of the shard, and neither waits nor allocates.
- * tv_traffic_step and _close_minute are for one thread at a time, the advisor's.  All else
- * is for any thread.
+ * Threads: counting is for the thread of the shard, inside its epoch, and neither waits nor
+ * allocates.  tv_traffic_step and _close_minute are for one thread at a time, the advisor's.  All
+ * else is for any thread.
  */
 #ifndef TV_INSIGHT_TRAFFIC_TRAFFIC_H
 #define TV_INSIGHT_TRAFFIC_TRAFFIC_H
 
 #include <stdatomic.h>
 
+#include "base/epoch.h"
 #include "base/err.h"
 #include "insight/traffic/bucket_map.h"
 #include "insight/traffic/measure.h"
@@ -37,12 +38,6 @@ typedef struct tv_traffic_table {
     atomic_int refs;                      /* of those who count */
     struct tv_traffic_table_state *state; /* the advisor's */
 } tv_traffic_table;
-
-/** One per thread that counts; nobody else writes to it. */
-typedef struct tv_traffic_shard {
-    _Alignas(64) _Atomic uint64_t epoch; /* odd between begin and end */
-    int index;
-} tv_traffic_shard;
 
 enum {
     TV_TRAFFIC_BUCKETS_MAX = 512, /* of a table */
@@ -76,8 +71,8 @@ tv_traffic *tv_traffic_open(const tv_traffic_options *options, char *ret_trouble
  * NULL. */
 void tv_traffic_free(tv_traffic *traffic);
 
-/** The shard `index`, below shard_count. */
-tv_traffic_shard *tv_traffic_shard_at(tv_traffic *traffic, int index);
+/** Of the shard `index`, below shard_count: its thread counts inside of it. */
+tv_epoch *tv_traffic_epoch(tv_traffic *traffic, int index);
 
 /**
  * The table, counted for the caller, new with one bucket if it was not known.  NULL when all
@@ -88,35 +83,18 @@ tv_traffic_table *tv_traffic_table_get(tv_traffic *traffic, tv_slice account, in
 /** What it has counted is in the next column still.  Accepts NULL. */
 void tv_traffic_table_unref(tv_traffic_table *table);
 
-/*
- * Counting: begin, then find and add as often as needed for any tables, then end: a request,
- * a round of a loop, a page of a scan.  Bound to the shard's thread; not nested.
+/**
+ * Counting: enter the shard's epoch, find and add as often as needed for any tables, leave.  Here
+ * are the counters of the bucket that a key lies in, valid until then.
  */
-static inline void tv_traffic_begin(tv_traffic_shard *shard)
+static inline tv_traffic_bucket *tv_traffic_find(tv_traffic_table *table, int shard, tv_slice key)
 {
-    /* Ordered before the load of any map: see tv_traffic_step, which publishes them. */
-    uint64_t epoch = atomic_load_explicit(&shard->epoch, memory_order_relaxed);
+    tv_traffic_bucket_map *map = atomic_load(&table->map);
 
-    atomic_store_explicit(&shard->epoch, epoch + 1, memory_order_seq_cst);
+    return tv_traffic_bucket_map_at(map, shard, tv_traffic_bucket_map_find(map, key));
 }
 
-static inline void tv_traffic_end(tv_traffic_shard *shard)
-{
-    uint64_t epoch = atomic_load_explicit(&shard->epoch, memory_order_relaxed);
-
-    atomic_store_explicit(&shard->epoch, epoch + 1, memory_order_release);
-}
-
-/** The counters of the bucket that a key lies in; valid until tv_traffic_end. */
-static inline tv_traffic_bucket *tv_traffic_find(tv_traffic_shard *shard, tv_traffic_table *table,
-                                                 tv_slice key)
-{
-    tv_traffic_bucket_map *map = atomic_load_explicit(&table->map, memory_order_seq_cst);
-
-    return tv_traffic_bucket_map_at(map, shard->index, tv_traffic_bucket_map_find(map, key));
-}
-
-/** For instance tv_traffic_add(tv_traffic_find(shard, table, key), TV_MEASURE_READS, 1). */
+/** For instance tv_traffic_add(tv_traffic_find(table, shard, key), TV_MEASURE_READS, 1). */
 static inline void tv_traffic_add(tv_traffic_bucket *bucket, tv_traffic_measure measure,
                                   uint64_t count)
 {
@@ -130,15 +108,6 @@ static inline void tv_traffic_add(tv_traffic_bucket *bucket, tv_traffic_measure 
  * `weight` requests.
  */
 void tv_traffic_sample(tv_traffic *traffic, tv_traffic_table *table, tv_slice key, unsigned weight);
-
-/**
- * The same by the number that the recorder (watch.h) has for a table: `ctx` is the tv_traffic.
- * Numbers that no table was given are ignored.
- */
-void tv_traffic_sample_number(void *ctx, uint32_t number, tv_slice key, unsigned weight);
-
-/** Any thread: from now on `number` is this table, for tv_traffic_sample_number. */
-void tv_traffic_number(tv_traffic *traffic, tv_traffic_table *table, uint32_t number);
 
 /** Every 10 seconds: fold the shards, and adapt the buckets of tables that have few. */
 void tv_traffic_step(tv_traffic *traffic);

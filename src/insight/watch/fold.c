@@ -392,6 +392,9 @@ static void fold_sample(tv_watch *watch, const tv_watch_sample *sample)
 
     if (table == NULL)
         return;
+
+    tv_traffic_table *traffic = atomic_load(&watch->places[tv_watch_place(sample->table)].traffic);
+
     if (sample->key.len)
         fold_heavies(watch, table, sample);
     if (sample->op == TV_ENTITY_OP_QUERY_ENTITIES)
@@ -406,9 +409,9 @@ static void fold_sample(tv_watch *watch, const tv_watch_sample *sample)
         tv_direction_add(table->inserts, &sample->key, sample->weight, sample->client,
                          sample->time_ns);
     }
-    if (watch->options.sample && sample->key.len)
-        watch->options.sample(watch->options.ctx, sample->table, tv_kept_key_slice(&sample->key),
-                              sample->weight);
+    if (traffic && sample->key.len)
+        tv_traffic_sample(watch->options.traffic, traffic, tv_kept_key_slice(&sample->key),
+                          sample->weight);
 }
 
 void tv_watch_fold_page(tv_watch *watch, const tv_page *page)

@@ -2,6 +2,7 @@
 #ifndef TV_INSIGHT_WATCH_INTERNAL_H
 #define TV_INSIGHT_WATCH_INTERNAL_H
 
+#include "insight/traffic/traffic.h"
 #include "insight/watch/direction.h"
 #include "insight/watch/retries.h"
 #include "insight/watch/shard.h"
@@ -103,6 +104,7 @@ typedef struct tv_table_entry {
     size_t next_free; /* of free places; 0 ends them */
     int64_t known_ns, dropped_ns;
     char *account, *name;
+    int64_t id; /* of the catalogue; 0: none, and no traffic by key */
     tv_tally tally;
     uint64_t day[TV_WATCH_DAY_HOURS]
                 [TV_WATCH_TABLE_DAY_SUMS]; /* what the sums were as hours began */
@@ -125,6 +127,12 @@ typedef struct tv_table_entry {
     size_t shape_count;
 } tv_table_entry;
 
+/** What network threads look at of a table; see tables.c. */
+typedef struct tv_watch_place_entry {
+    _Atomic uint32_t number;
+    _Atomic(tv_traffic_table *) traffic; /* or NULL; a reference */
+} tv_watch_place_entry;
+
 typedef struct tv_watch_mark_entry {
     uint64_t number; /* 0: none */
     int64_t time_ns;
@@ -136,7 +144,8 @@ struct tv_watch {
     tv_watch_shard *shards;
     size_t samples_max; /* of a page */
     size_t tables_max, places_max, shapes_max, bytes_max;
-    _Atomic uint32_t *current; /* by place: see tables.c */
+    tv_watch_place_entry *places;
+    tv_epoch *epochs; /* of the shards, unless traffic by key has them */
     tv_walks walks;
     tv_retries retries;
     _Atomic int64_t manual_ns;
@@ -149,6 +158,8 @@ struct tv_watch {
     size_t table_count;
     size_t bytes; /* of tables and their shapes, as of the last fold */
     size_t place_count, place_size, free_place;
+    tv_traffic_table **leaving; /* that threads may be counting in still, until pages are taken */
+    size_t leaving_count, leaving_size;
     uint32_t *table_index; /* numbers, by hash of account and name */
     size_t table_index_size;
     tv_shape_entry **shapes; /* a hash table */
@@ -176,6 +187,12 @@ tv_table_entry *tv_watch_next_table(const tv_watch *watch, const tv_table_entry 
 
 /** When there are too many tables, or they take too much, let some go; before pages are taken. */
 void tv_watch_make_room(tv_watch *watch);
+
+/** Give back the traffic by key of tables that have left; when pages were taken. */
+void tv_watch_release_traffic(tv_watch *watch);
+
+/** Traffic by key of tables that are used and have none: when they came there was no room. */
+void tv_watch_find_traffic(tv_watch *watch);
 
 void tv_watch_forget_shape(tv_watch *watch, tv_shape_entry *shape);
 

@@ -231,6 +231,7 @@ void tv_watch_end_minute(tv_watch *watch, int64_t time_ns)
 {
     retry_visit visit = {watch, time_ns};
 
+    tv_watch_find_traffic(watch);
     tv_retries_take(&watch->retries, true, end_retry_minute, &visit);
     tv_retries_expire(&watch->retries, time_ns - TV_RETRY_IDLE_S * TV_WATCH_SECOND_NS);
     for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));) {

@@ -118,19 +118,21 @@ bool tv_watch_wants_id(const tv_watch *watch, int status)
 
 void tv_watch_record(tv_watch_shard *shard, const tv_watch_event *event)
 {
-    uint64_t epoch = atomic_load_explicit(&shard->epoch, memory_order_relaxed);
+    tv_watch *watch = shard->watch;
 
     tv_assert(event->op < TV_ENTITY_OP_COUNT);
     if (event->client.is_own_tool || event->is_overloaded)
         return;
 
-    /* In this order, so that a page is never written to once a fold has it: see shard.h. */
-    atomic_store(&shard->epoch, epoch + 1);
+    tv_epoch_enter(shard->epoch);
+    if (tv_watch_has_table(watch, event->table)) {
+        tv_traffic_table *traffic =
+            atomic_load(&watch->places[tv_watch_place(event->table)].traffic);
 
-    tv_page *page = atomic_load(&shard->page);
-
-    if (tv_watch_has_table(shard->watch, event->table))
-        record(shard, page, event);
-    atomic_store_explicit(&shard->epoch, epoch + 2, memory_order_release);
-    tv_retries_record(&shard->watch->retries, event);
+        record(shard, atomic_load(&shard->page), event);
+        if (traffic)
+            tv_record_traffic(traffic, shard->index, event);
+    }
+    tv_epoch_leave(shard->epoch);
+    tv_retries_record(&watch->retries, event);
 }

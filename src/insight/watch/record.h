@@ -17,4 +17,11 @@ void tv_record_sample_key(tv_watch_shard *shard, tv_page *page, const tv_watch_e
 void tv_record_sample_query(tv_watch_shard *shard, tv_page *page, const tv_watch_event *event,
                             uint64_t fingerprint);
 
+/**
+ * Count it for traffic by key, inside of the shard's epoch.  Entities count at their keys; of a
+ * query the rows that were examined and returned are divided evenly between the buckets they lie
+ * in, from the first to the last.  One that was throttled before it had a plan has no key.
+ */
+void tv_record_traffic(tv_traffic_table *table, int shard, const tv_watch_event *event);
+
 #endif

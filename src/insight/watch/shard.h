@@ -1,16 +1,14 @@
 /*
  * A shard: the page that one thread fills, and how a fold takes it away.
  *
- * `epoch` is odd while the thread is inside tv_watch_record.  A fold puts an empty page in the
- * place of the full one and waits until the epoch is even or another: since both sides are ordered
- * (store of the epoch before load of the page; store of the page before load of the epoch), the
- * thread has no reference to the old page after that.  Neither takes a lock.
+ * The thread is inside its epoch (base/epoch.h) during tv_watch_record.  A fold puts an empty page
+ * in the place of the full one and waits until the thread has left.  Tables that leave, and their
+ * traffic by key, are let go by the same wait: tables.c.
  */
 #ifndef TV_INSIGHT_WATCH_SHARD_H
 #define TV_INSIGHT_WATCH_SHARD_H
 
-#include <stdatomic.h>
-
+#include "base/epoch.h"
 #include "insight/watch/page.h"
 #include "insight/watch/watch.h"
 
@@ -24,8 +22,8 @@ typedef struct tv_shape_cache {
 enum { TV_SHAPE_CACHE_SIZE = 128 };
 
 struct tv_watch_shard {
-    _Alignas(64) _Atomic uint64_t epoch;
-    _Atomic(tv_page *) page;
+    _Alignas(64) _Atomic(tv_page *) page;
+    tv_epoch *epoch;    /* that of traffic by key where that is counted, too */
     atomic_uint period; /* of sampling: 1, 16 or 64; by the fold */
     tv_watch *watch;
     int index;

@@ -2,16 +2,19 @@
  * Which tables are kept.  A table has a place, and its number is the place with a count of the
  * place's tenants, so that a number that somebody still has is not taken for the next tenant's.
  *
- *  (1) `current` of a place is the number of its table, or 0.  A request is recorded only if its
- *      number is current, which it looks at inside of its shard's epoch.
+ *  (1) `places` has the number of a place's table, or 0.  A request is recorded only if its number
+ *      is that one, which it looks at inside of its shard's epoch.
  *  (2) Tables leave before pages are taken, under the lock that nobody gets a place without until
  *      these were folded.  So no page has two tables of one place; what it has of a table that is
  *      gone is skipped.
+ *  (3) Traffic by key of a table that leaves or was dropped is taken from its place first, and
+ * given back when pages have been taken: then nobody counts in it.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "insight/watch/memory.h"
 
@@ -121,6 +124,48 @@ static size_t take_place(tv_watch *watch)
     return watch->place_count++;
 }
 
+/* --- traffic by key --- */
+
+static tv_watch_place_entry *place_of(tv_watch *watch, const tv_table_entry *table)
+{
+    return &watch->places[tv_watch_place(table->number)];
+}
+
+static void find_traffic(tv_watch *watch, const tv_table_entry *table)
+{
+    if (watch->options.traffic && table->id &&
+        atomic_load(&place_of(watch, table)->traffic) == NULL)
+        atomic_store(
+            &place_of(watch, table)->traffic,
+            tv_traffic_table_get(watch->options.traffic, tv_slice_of(table->account), table->id));
+}
+
+void tv_watch_find_traffic(tv_watch *watch)
+{
+    for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));) {
+        if (table->dropped_ns < table->last_ns)
+            find_traffic(watch, table);
+    }
+}
+
+static void leave_traffic(tv_watch *watch, tv_table_entry *table)
+{
+    tv_traffic_table *traffic = atomic_exchange(&place_of(watch, table)->traffic, NULL);
+
+    if (traffic) {
+        tv_grow(&watch->leaving, watch->leaving_count, &watch->leaving_size, 16);
+        watch->leaving[watch->leaving_count++] = traffic;
+    }
+}
+
+void tv_watch_release_traffic(tv_watch *watch)
+{
+    while (watch->leaving_count)
+        tv_traffic_table_unref(watch->leaving[--watch->leaving_count]);
+}
+
+/* --- coming and going --- */
+
 static uint32_t add_table(tv_watch *watch, tv_slice account, tv_slice name)
 {
     size_t place = take_place(watch);
@@ -141,35 +186,45 @@ static uint32_t add_table(tv_watch *watch, tv_slice account, tv_slice name)
         index_all(watch);
     else
         index_table(watch, table);
-    atomic_store(&watch->current[place], table->number);
+    atomic_store(&watch->places[place].number, table->number);
     return table->number;
 }
 
-uint32_t tv_watch_table(tv_watch *watch, tv_slice account, tv_slice name)
+uint32_t tv_watch_table(tv_watch *watch, tv_slice account, tv_slice name, int64_t id)
 {
+    tv_table_entry *table;
     uint32_t number;
 
     pthread_mutex_lock(&watch->lock);
     number = find_table(watch, account, name);
     if (number == 0)
         number = add_table(watch, account, name);
+    table = tv_watch_entry(watch, number);
+    if (table) {
+        if (table->id != id)
+            leave_traffic(watch, table);
+        table->id = id;
+        find_traffic(watch, table);
+    }
     pthread_mutex_unlock(&watch->lock);
     return number;
 }
 
 bool tv_watch_has_table(const tv_watch *watch, uint32_t number)
 {
-    return number && atomic_load(&watch->current[tv_watch_place(number)]) == number;
+    return number && atomic_load(&watch->places[tv_watch_place(number)].number) == number;
 }
 
-void tv_watch_drop_table(tv_watch *watch, uint32_t number)
+void tv_watch_drop_table(tv_watch *watch, uint32_t number, int64_t id)
 {
     pthread_mutex_lock(&watch->lock);
 
     tv_table_entry *table = tv_watch_entry(watch, number);
 
-    if (table)
+    if (table && table->id == id) {
         table->dropped_ns = tv_watch_now(watch);
+        leave_traffic(watch, table);
+    }
     pthread_mutex_unlock(&watch->lock);
 }
 
@@ -247,7 +302,8 @@ static void free_place(tv_watch *watch, tv_table_entry *table)
 {
     uint32_t tenants = table->tenants, place = tv_watch_place(table->number);
 
-    atomic_store(&watch->current[place], 0);
+    atomic_store(&watch->places[place].number, 0);
+    leave_traffic(watch, table);
     while (table->shapes)
         tv_watch_forget_shape(watch, table->shapes);
     tv_table_entry_done(table);

@@ -14,7 +14,7 @@ enum { MINUTE_S = 60, HOUR_S = 3600 };
 
 /* In ns there is room up to the year 2262: who starts later than ten years before has no later
  * time than that. */
-static int64_t steady_ns(void)
+int64_t tv_watch_start_ns(void)
 {
     const int64_t ten_years = INT64_C(3652) * 24 * 3600 * TV_TICKS_PER_SECOND;
     const int64_t ticks_max = INT64_MAX / 100 - ten_years;
@@ -43,7 +43,7 @@ bool tv_watch_is_manual(const tv_watch *watch)
 /* The wall clock may have been set forward; it is never followed back. */
 static void set_offset(tv_watch *watch)
 {
-    int64_t offset = steady_ns() - tv_clock_mono_ns();
+    int64_t offset = tv_watch_start_ns() - tv_clock_mono_ns();
 
     if (offset > atomic_load_explicit(&watch->offset_ns, memory_order_relaxed))
         atomic_store_explicit(&watch->offset_ns, offset, memory_order_relaxed);
@@ -64,7 +64,7 @@ tv_watch *tv_watch_new(const tv_watch_options *options)
     watch->bytes_max = (size_t)memory_mb << 20;
     watch->places_max = tv_watch_places(watch->tables_max);
     tv_assert(watch->places_max < (size_t)1 << TV_WATCH_PLACE_BITS);
-    watch->current = tv_calloc(watch->places_max, sizeof *watch->current);
+    watch->places = tv_calloc(watch->places_max, sizeof *watch->places);
     watch->shapes_max = (size_t)TV_WATCH_SHAPES_MAX * (size_t)memory_mb / 64;
     tv_walks_init(&watch->walks);
     tv_retries_init(&watch->retries);
@@ -74,10 +74,14 @@ tv_watch *tv_watch_new(const tv_watch_options *options)
     watch->shards = aligned_alloc(64, (size_t)options->shard_count * sizeof *watch->shards);
     tv_assert(watch->shards != NULL);
     memset(watch->shards, 0, (size_t)options->shard_count * sizeof *watch->shards);
+    watch->epochs = aligned_alloc(64, (size_t)options->shard_count * sizeof *watch->epochs);
+    tv_assert(watch->epochs != NULL);
+    memset(watch->epochs, 0, (size_t)options->shard_count * sizeof *watch->epochs);
     for (int i = 0; i < options->shard_count; i++) {
         tv_watch_shard *shard = &watch->shards[i];
 
         shard->watch = watch;
+        shard->epoch = options->traffic ? tv_traffic_epoch(options->traffic, i) : &watch->epochs[i];
         shard->index = i;
         shard->random = (uint64_t)i + 1;
         shard->shapes = tv_calloc(TV_SHAPE_CACHE_SIZE, sizeof *shard->shapes);
@@ -87,7 +91,7 @@ tv_watch *tv_watch_new(const tv_watch_options *options)
         shard->taken_ns = tv_clock_mono_ns();
     }
     set_offset(watch);
-    atomic_store(&watch->manual_ns, steady_ns());
+    atomic_store(&watch->manual_ns, tv_watch_start_ns());
     watch->started_ns = watch->stepped_ns = tv_watch_now(watch);
     watch->slot = tv_tally_slot_of(watch->stepped_ns);
     return watch;
@@ -104,10 +108,12 @@ void tv_watch_free(tv_watch *watch)
         free(watch->shards[i].shapes);
     }
     free(watch->shards);
+    free(watch->epochs);
     for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));)
         tv_table_entry_done(table);
     free(watch->tables);
-    free(watch->current);
+    free(watch->places);
+    free(watch->leaving);
     free(watch->table_index);
     for (size_t i = 0; i < watch->shape_slots; i++) {
         while (watch->shapes[i]) {
@@ -135,10 +141,10 @@ tv_watch_shard *tv_watch_shard_at(tv_watch *watch, int index)
 tv_page *tv_watch_shard_take(tv_watch_shard *shard)
 {
     tv_page *full = atomic_exchange(&shard->page, shard->spare);
-    uint64_t epoch = atomic_load(&shard->epoch);
+    uint64_t then = tv_epoch_look(shard->epoch);
 
     shard->spare = NULL;
-    while (epoch % 2 && atomic_load(&shard->epoch) == epoch)
+    while (!tv_epoch_has_left(shard->epoch, then))
         sched_yield();
     return full;
 }
@@ -177,6 +183,7 @@ static void fold(tv_watch *watch)
 {
     tv_watch_make_room(watch);
     take_in(watch);
+    tv_watch_release_traffic(watch);
     tv_walks_take_closed(&watch->walks, tv_watch_now(watch) - TV_WALK_IDLE_S * TV_WATCH_SECOND_NS,
                          tv_watch_fold_walk, watch);
 }

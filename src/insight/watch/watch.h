@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "insight/watch/event.h"
 
+typedef struct tv_traffic tv_traffic;
 typedef struct tv_watch tv_watch;
 typedef struct tv_watch_shard tv_watch_shard;
 
@@ -20,10 +21,7 @@ typedef struct tv_watch_options {
     bool samples_all;     /* keep the key of every request, whatever the rate */
     bool is_clock_manual; /* time stands still but for tv_watch_advance: for tests */
     int memory_mb;        /* of all that is kept of tables and shapes; 64 */
-
-    /** A sampled key, of one thread at a time; may be NULL. */
-    void (*sample)(void *ctx, uint32_t table, tv_slice key, unsigned weight);
-    void *ctx;
+    tv_traffic *traffic;  /* where requests are counted by key, of as many shards; or NULL */
 } tv_watch_options;
 
 tv_watch *tv_watch_new(const tv_watch_options *options);
@@ -32,6 +30,9 @@ tv_watch *tv_watch_new(const tv_watch_options *options);
 void tv_watch_free(tv_watch *watch);
 
 tv_watch_shard *tv_watch_shard_at(tv_watch *watch, int index);
+
+/** When a recorder that begins now begins. */
+int64_t tv_watch_start_ns(void);
 
 /** The recorder's time: ticks of the steady clock in ns since 1970, or the manual clock's. */
 int64_t tv_watch_now(const tv_watch *watch);
@@ -51,16 +52,20 @@ bool tv_watch_move_clock(tv_watch *watch, int64_t to_ns);
 void tv_watch_advance(tv_watch *watch, int64_t ns);
 
 /**
- * The number of a table, which events name it by.  When there are too many tables, a dropped one,
+ * The number of a table, which events name it by.  `id` is the catalogue's, by which its traffic
+ * is counted; 0 when it is not.  When there are too many tables, a dropped one,
  * else the one that was silent for longest, has to leave, and its number is nobody's from then on:
  * ask tv_watch_has_table before it is used again, and here for another when it is not.  0 when
  * more tables have come since the last fold than there is room for.
  */
-uint32_t tv_watch_table(tv_watch *watch, tv_slice account, tv_slice name);
+uint32_t tv_watch_table(tv_watch *watch, tv_slice account, tv_slice name, int64_t id);
 bool tv_watch_has_table(const tv_watch *watch, uint32_t number);
 
-/** The table is gone.  What is known of it stays until its place is needed. */
-void tv_watch_drop_table(tv_watch *watch, uint32_t number);
+/**
+ * The table with this id is gone.  What is known of it stays until its place is needed, but for its
+ * traffic by key, which is in files.  Ignored when another one has its name by now.
+ */
+void tv_watch_drop_table(tv_watch *watch, uint32_t number, int64_t id);
 
 /** What a connection carries for the recorder; all zeros is new. */
 enum { TV_WATCH_CONN_BYTES = 512 };

@@ -69,7 +69,7 @@ bool tv_server_open_advisor(tv_server *server, char *reterr_text, size_t reterr_
     server->table.watch = server->admin.watch = server->advisor->watch;
     if (!open_trace(server, reterr_text, reterr_size))
         return false;
-    server->table.traffic = server->admin.traffic = server->advisor->traffic;
+    server->admin.traffic = server->advisor->traffic;
     server->admin.advisor = server->advisor;
     server->admin.tables = server->catalog;
     return true;

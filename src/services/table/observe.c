@@ -4,8 +4,6 @@
 #include "base/number.h"
 #include "insight/facts/estimate.h"
 #include "insight/facts/facts.h"
-#include "insight/traffic/record.h"
-#include "insight/traffic/traffic.h"
 #include "insight/watch/conn.h"
 #include "insight/watch/trace.h"
 #include "insight/watch/watch.h"
@@ -297,7 +295,7 @@ static uint32_t number_of(tv_watch *watch, const tv_container *table)
     uint32_t number = atomic_load_explicit(&counts->watch_number, memory_order_relaxed);
 
     if (!tv_watch_has_table(watch, number)) {
-        number = tv_watch_table(watch, table->account, table->name);
+        number = tv_watch_table(watch, table->account, table->name, table->id);
         atomic_store_explicit(&counts->watch, watch, memory_order_relaxed);
         atomic_store_explicit(&counts->watch_number, number, memory_order_relaxed);
     }
@@ -415,53 +413,13 @@ static void write_trace(tv_call *call, tv_watch_event event)
     tv_watch_trace_add(service_of(call)->trace, call->endpoint.account, table, &event);
 }
 
-/* --- traffic by key --- */
-
-/* The table's counters; NULL when there is no room for more tables. */
-static tv_traffic_table *counters_of(tv_traffic *traffic, const tv_container *table,
-                                     uint32_t number)
-{
-    tv_table_counts *counts = table->service_data;
-    tv_traffic_table *known = atomic_load_explicit(&counts->traffic, memory_order_acquire), *own;
-
-    if (known) {
-        /* The recorder gives a table that was silent for long another one. */
-        if (atomic_load_explicit(&counts->traffic_number, memory_order_relaxed) != number) {
-            atomic_store_explicit(&counts->traffic_number, number, memory_order_relaxed);
-            tv_traffic_number(traffic, known, number);
-        }
-        return known;
-    }
-    own = tv_traffic_table_get(traffic, table->account, table->id);
-    if (own == NULL)
-        return NULL;
-    if (atomic_compare_exchange_strong(&counts->traffic, &known, own)) {
-        atomic_store_explicit(&counts->traffic_number, number, memory_order_relaxed);
-        tv_traffic_number(traffic, own, number);
-        return own;
-    }
-    tv_traffic_table_unref(own); /* another loop was first */
-    return known;
-}
-
-/* At a table's first request this takes a lock. */
-static void count_traffic(tv_traffic *traffic, int loop_index, const tv_container *table,
-                          const tv_watch_event *event)
-{
-    tv_traffic_table *counters = counters_of(traffic, table, event->table);
-
-    if (counters)
-        tv_traffic_record(tv_traffic_shard_at(traffic, loop_index), counters, event);
-}
-
 void tv_table_unobserve(tv_container *table)
 {
     tv_table_counts *counts = table->service_data;
     tv_watch *watch = atomic_load(&counts->watch);
 
-    tv_traffic_table_unref(atomic_load(&counts->traffic));
     if (watch)
-        tv_watch_drop_table(watch, atomic_load(&counts->watch_number));
+        tv_watch_drop_table(watch, atomic_load(&counts->watch_number), table->id);
 }
 
 /* --- when it is done --- */
@@ -469,7 +427,6 @@ void tv_table_unobserve(tv_container *table)
 void tv_table_observe(tv_call *call, int64_t end_ns)
 {
     tv_watch *watch = service_of(call)->watch;
-    tv_traffic *traffic = service_of(call)->traffic;
     tv_request *req = call->req;
     const tv_table_call *t = tv_table_call_of(call);
     tv_watch_key read;
@@ -506,8 +463,6 @@ void tv_table_observe(tv_call *call, int64_t end_ns)
     tv_watch_record(tv_watch_shard_at(watch, tv_loop_index(req->loop)), &event);
     if (service_of(call)->trace)
         write_trace(call, event);
-    if (traffic && call->container && event.table)
-        count_traffic(traffic, tv_loop_index(req->loop), call->container, &event);
 }
 
 /* --- before the answer is sent: metrics and facts --- */

@@ -9,7 +9,6 @@
 /* Who observes requests: operations do not see them, see observe.c. */
 typedef struct tv_facts tv_facts;
 typedef struct tv_facts_format tv_facts_format;
-typedef struct tv_traffic tv_traffic;
 typedef struct tv_watch tv_watch;
 typedef struct tv_watch_trace tv_watch_trace;
 
@@ -26,7 +25,6 @@ typedef struct tv_table_service {
     tv_service base;           /* first */
     int64_t query_time_max_ns; /* a page ends after that, perhaps empty, with a token */
     tv_facts *facts;           /* about its tables, or NULL */
-    tv_traffic *traffic;       /* by key, or NULL when it is not counted */
     tv_watch *watch;           /* who is told of each request; NULL: nobody */
     atomic_uint whole_queries; /* answered with one page, without point reads */
     tv_watch_trace *trace;     /* where each is written to, or NULL */

@@ -82,7 +82,7 @@ static void record(void *ctx, const tv_watch_trace_head *head, tv_arena *arena,
     event->time_ns = move_clock(r, event->time_ns);
     event->conn = conn_of(r, request->connection);
     if (request->table.len)
-        event->table = tv_watch_table(r->watch, request->account, request->table);
+        event->table = tv_watch_table(r->watch, request->account, request->table, 0);
     if (request->has_shape && request->shape.text.len)
         event->query.shape = &request->shape;
     if (!event->is_overloaded)

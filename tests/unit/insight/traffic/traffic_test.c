@@ -52,11 +52,11 @@ static tv_traffic *open_at(const char *dir, uint32_t minute)
 static void count(tv_traffic *traffic, tv_traffic_table *table, int shard, tv_slice key,
                   tv_traffic_measure measure, uint64_t n)
 {
-    tv_traffic_shard *s = tv_traffic_shard_at(traffic, shard);
+    tv_epoch *epoch = tv_traffic_epoch(traffic, shard);
 
-    tv_traffic_begin(s);
-    tv_traffic_add(tv_traffic_find(s, table, key), measure, n);
-    tv_traffic_end(s);
+    tv_epoch_enter(epoch);
+    tv_traffic_add(tv_traffic_find(table, shard, key), measure, n);
+    tv_epoch_leave(epoch);
 }
 
 static tv_view read_view(tv_traffic *traffic, int64_t table, tv_grain grain, uint32_t from,
@@ -352,29 +352,6 @@ TEST(a_table_that_nobody_counts_is_forgotten_after_its_last_column)
 
     CHECK_INT(slot_sum(&view, 0, TV_MEASURE_READS), 5);
     tv_view_done(&view);
-    tv_traffic_free(traffic);
-}
-
-TEST(a_table_is_sampled_by_its_number_as_long_as_it_is_known)
-{
-    tv_traffic *traffic = open_at(NULL, START);
-    tv_traffic_table *table = tv_traffic_table_get(traffic, TV_LIT("account"), 1);
-    char key[16];
-
-    tv_traffic_number(traffic, table, 700);
-    tv_traffic_sample_number(traffic, 9999, TV_LIT("k"), 1);
-    tv_traffic_sample_number(traffic, 3, TV_LIT("k"), 1);
-    for (int i = 0; i < 1000; i++) {
-        snprintf(key, sizeof key, "%04d\x01", i);
-        count(traffic, table, 0, tv_slice_of(key), TV_MEASURE_READS, 1);
-        tv_traffic_sample_number(traffic, 700, tv_slice_of(key), 1);
-    }
-    CHECK_OK(tv_traffic_close_minute(traffic, START));
-    CHECK(tv_traffic_read_usage(traffic).buckets > 4);
-    tv_traffic_table_unref(table);
-    CHECK_OK(tv_traffic_close_minute(traffic, START + 1));
-    tv_traffic_sample_number(traffic, 700, TV_LIT("k"), 1);
-    CHECK_INT(tv_traffic_read_usage(traffic).tables, 0);
     tv_traffic_free(traffic);
 }
 
@@ -694,16 +671,17 @@ typedef struct counter {
 static void *count_on(void *ctx)
 {
     counter *c = ctx;
-    tv_traffic_shard *shard = tv_traffic_shard_at(c->traffic, c->shard);
+    tv_epoch *epoch = tv_traffic_epoch(c->traffic, c->shard);
     char key[16];
 
     while (!atomic_load(c->must_stop)) {
         c->state = c->state * 6364136223846793005u + 1442695040888963407u;
         snprintf(key, sizeof key, "%05u\x01r", (unsigned)(c->state >> 40) % 99999);
-        tv_traffic_begin(shard);
+        tv_epoch_enter(epoch);
         for (int i = 0; i < 8; i++)
-            tv_traffic_add(tv_traffic_find(shard, c->table, tv_slice_of(key)), TV_MEASURE_READS, 1);
-        tv_traffic_end(shard);
+            tv_traffic_add(tv_traffic_find(c->table, c->shard, tv_slice_of(key)), TV_MEASURE_READS,
+                           1);
+        tv_epoch_leave(epoch);
         c->total += 8;
     }
     return NULL;
@@ -761,7 +739,6 @@ int main(void)
         cmocka_unit_test(a_slot_whose_last_minute_is_missing_is_made_later),
         cmocka_unit_test(dropped_tables_are_left_out_of_longer_columns),
         cmocka_unit_test(a_table_that_nobody_counts_is_forgotten_after_its_last_column),
-        cmocka_unit_test(a_table_is_sampled_by_its_number_as_long_as_it_is_known),
         cmocka_unit_test(files_are_few_private_and_go_with_their_time),
         cmocka_unit_test(a_crash_at_any_byte_loses_only_the_torn_column),
         cmocka_unit_test(files_that_are_something_else_do_no_harm),

@@ -22,7 +22,7 @@ static inline int set_up(__attribute__((unused)) void **state)
     tv_arena_init(&arena);
     watch = tv_watch_new(&(tv_watch_options){
         .shard_count = 2, .samples_all = true, .is_clock_manual = true, .memory_mb = 64});
-    table = tv_watch_table(watch, TV_LIT("acct"), TV_LIT("People"));
+    table = tv_watch_table(watch, TV_LIT("acct"), TV_LIT("People"), 0);
     conn = (struct tv_watch_conn){0};
     return 0;
 }

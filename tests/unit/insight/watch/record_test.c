@@ -198,7 +198,7 @@ TEST(samples_stand_for_those_that_were_not_taken)
 {
     tv_watch *sampled =
         tv_watch_new(&(tv_watch_options){.shard_count = 1, .is_clock_manual = true});
-    uint32_t number = tv_watch_table(sampled, TV_LIT("acct"), TV_LIT("T"));
+    uint32_t number = tv_watch_table(sampled, TV_LIT("acct"), TV_LIT("T"), 0);
     tv_watch_key key = key_of("hot", "row", TV_ENTITY_OP_QUERY_ENTITY, TV_WATCH_FOUND);
     tv_watch_event event = event_of(TV_ENTITY_OP_QUERY_ENTITY, 200);
 
@@ -223,14 +223,14 @@ TEST(samples_stand_for_those_that_were_not_taken)
 
 TEST(names_of_tables_are_known_in_any_case)
 {
-    CHECK_INT(tv_watch_table(watch, TV_LIT("acct"), TV_LIT("PEOPLE")), table);
-    CHECK(tv_watch_table(watch, TV_LIT("other"), TV_LIT("People")) != table);
+    CHECK_INT(tv_watch_table(watch, TV_LIT("acct"), TV_LIT("PEOPLE"), 0), table);
+    CHECK(tv_watch_table(watch, TV_LIT("other"), TV_LIT("People"), 0) != table);
     for (int i = 0; i < 200; i++) {
         tv_slice name = tv_arena_printf(&arena, "T%d", i);
 
-        CHECK_INT(tv_watch_table(watch, TV_LIT("acct"), name), table + 2 + (uint32_t)i);
+        CHECK_INT(tv_watch_table(watch, TV_LIT("acct"), name, 0), table + 2 + (uint32_t)i);
     }
-    CHECK_INT(tv_watch_table(watch, TV_LIT("acct"), TV_LIT("people")), table);
+    CHECK_INT(tv_watch_table(watch, TV_LIT("acct"), TV_LIT("people"), 0), table);
 }
 
 TEST(shapes_are_listed_as_json)

@@ -17,7 +17,7 @@ static int set_up_small(void **state)
 
 static uint32_t number_of(const char *name)
 {
-    return tv_watch_table(watch, TV_LIT("acct"), tv_slice_of(name));
+    return tv_watch_table(watch, TV_LIT("acct"), tv_slice_of(name), 0);
 }
 
 static uint32_t number_at(const char *stem, int i)
@@ -71,7 +71,7 @@ TEST(tables_that_come_and_go_are_all_recorded)
         CHECK(number != 0);
         use(number);
         use(busy);
-        tv_watch_drop_table(watch, number);
+        tv_watch_drop_table(watch, number, 0);
         pass(10 * MS);
         if (i % 16 == 0) {
             tv_watch_fold(watch);
@@ -97,7 +97,7 @@ TEST(a_dropped_table_leaves_before_a_silent_one)
     pass(10 * SECOND);
     dropped = number_of("Dropped");
     use(dropped);
-    tv_watch_drop_table(watch, dropped);
+    tv_watch_drop_table(watch, dropped, 0);
     for (int i = 0; i < ROOM - 1; i++) {
         pass(MS);
         use(number_at("T", i));
@@ -108,7 +108,7 @@ TEST(a_dropped_table_leaves_before_a_silent_one)
 
     /* A dropped table is there again when its name is used again, and not the first to go. */
     pass(MS);
-    tv_watch_drop_table(watch, number_at("T", ROOM - 2));
+    tv_watch_drop_table(watch, number_at("T", ROOM - 2), 0);
     pass(MS);
     use(number_at("T", ROOM - 2));
     tv_watch_fold(watch);
@@ -168,10 +168,10 @@ static void use_much(const char *account, int count)
         char name[32];
 
         snprintf(name, sizeof name, "T%d", i);
-        table = tv_watch_table(watch, tv_slice_of(account), tv_slice_of(name));
+        table = tv_watch_table(watch, tv_slice_of(account), tv_slice_of(name), 0);
         if (table == 0) { /* so many have come since the last fold */
             tv_watch_fold(watch);
-            table = tv_watch_table(watch, tv_slice_of(account), tv_slice_of(name));
+            table = tv_watch_table(watch, tv_slice_of(account), tv_slice_of(name), 0);
         }
         for (int j = 0; j < 10; j++) {
             char row[16];

@@ -75,7 +75,7 @@ TEST(nothing_is_lost_between_threads)
     tv_buf out = TV_BUF_EMPTY;
 
     watch = tv_watch_new(&(tv_watch_options){.shard_count = THREADS, .samples_all = true});
-    table = tv_watch_table(watch, TV_LIT("acct"), TV_LIT("People"));
+    table = tv_watch_table(watch, TV_LIT("acct"), TV_LIT("People"), 0);
     tv_arena_init(&arena);
     shared_filter = filter_of("Age gt 30");
     start_steps();
@@ -88,7 +88,7 @@ TEST(nothing_is_lost_between_threads)
         judged(NULL);
         tv_buf_reset(&out);
         tv_watch_list_shapes(watch, &(tv_watch_list){0}, &out);
-        tv_watch_table(watch, TV_LIT("acct"), tv_arena_printf(&arena, "T%d", i));
+        tv_watch_table(watch, TV_LIT("acct"), tv_arena_printf(&arena, "T%d", i), 0);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
@@ -128,11 +128,12 @@ static void *record_in_turns(void *ctx)
         snprintf(stored, sizeof stored, "%s\x01r", name);
         key.key = tv_slice_of(stored);
         if (!tv_watch_has_table(watch, *number))
-            *number = tv_watch_table(watch, TV_LIT("acct"), tv_slice_of(name));
+            *number = tv_watch_table(watch, TV_LIT("acct"), tv_slice_of(name),
+                                     index * NAMES + i % NAMES + 1);
         event.table = *number;
         tv_watch_record(tv_watch_shard_at(watch, index), &event);
         if (i % 5 == 0)
-            tv_watch_drop_table(watch, *number);
+            tv_watch_drop_table(watch, *number, index * NAMES + i % NAMES + 1);
     }
     return NULL;
 }
@@ -142,17 +143,21 @@ TEST(requests_stay_with_their_table_while_tables_make_room)
     pthread_t threads[THREADS];
     int indexes[THREADS];
     uint64_t requests = 0;
+    tv_traffic *traffic =
+        tv_traffic_open(&(tv_traffic_options){.shard_count = THREADS, .now_minute = 1}, NULL, 0);
 
-    watch = tv_watch_new(
-        &(tv_watch_options){.shard_count = THREADS, .samples_all = true, .memory_mb = 8});
+    watch = tv_watch_new(&(tv_watch_options){
+        .shard_count = THREADS, .samples_all = true, .memory_mb = 8, .traffic = traffic});
     tv_arena_init(&arena);
     start_steps();
     for (int i = 0; i < THREADS; i++) {
         indexes[i] = i;
         pthread_create(&threads[i], NULL, record_in_turns, &indexes[i]);
     }
-    for (int i = 0; i < 100; i++)
+    for (uint32_t i = 0; i < 100; i++) {
         tv_watch_fold(watch);
+        CHECK_OK(tv_traffic_close_minute(traffic, i + 1));
+    }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     stop_steps();
@@ -170,7 +175,10 @@ TEST(requests_stay_with_their_table_while_tables_make_room)
             CHECK_SLICE(of->partitions[0].partition_key, of->name);
     }
     CHECK(requests > 0);
+    CHECK_OK(tv_traffic_close_minute(traffic, 101));
+    CHECK(tv_traffic_read_usage(traffic).tables <= 512);
     tv_watch_free(watch);
+    tv_traffic_free(traffic);
     tv_arena_done(&arena);
 }
 

@@ -1,8 +1,10 @@
-#include "insight/traffic/record.h"
+/* What a finished request is to traffic by key. */
+#include "insight/traffic/traffic.h"
+#include "insight/watch/record.h"
 
 /* Divide a count between the buckets of all keys from `first` to `last`. */
-static void add_between(tv_traffic_shard *shard, tv_traffic_table *table, tv_slice first,
-                        tv_slice last, tv_traffic_measure measure, uint64_t count)
+static void add_between(tv_traffic_table *table, int shard, tv_slice first, tv_slice last,
+                        tv_traffic_measure measure, uint64_t count)
 {
     tv_traffic_bucket_map *map = atomic_load_explicit(&table->map, memory_order_seq_cst);
     size_t from = tv_traffic_bucket_map_find(map, first),
@@ -18,30 +20,28 @@ static void add_between(tv_traffic_shard *shard, tv_traffic_table *table, tv_sli
         uint64_t part = count * (i + 1) / buckets - count * i / buckets;
 
         if (part)
-            tv_traffic_bucket_add(tv_traffic_bucket_map_at(map, shard->index, from + i), measure,
-                                  part);
+            tv_traffic_bucket_add(tv_traffic_bucket_map_at(map, shard, from + i), measure, part);
     }
 }
 
-static void record_query(tv_traffic_shard *shard, tv_traffic_table *table,
-                         const tv_watch_event *event)
+static void record_query(tv_traffic_table *table, int shard, const tv_watch_event *event)
 {
     const tv_watch_query *query = &event->query;
 
-    add_between(shard, table, query->first_looked, query->last_looked, TV_MEASURE_SCANNED,
+    add_between(table, shard, query->first_looked, query->last_looked, TV_MEASURE_SCANNED,
                 query->examined);
-    add_between(shard, table, query->first_key, query->last_key, TV_MEASURE_READS, query->returned);
+    add_between(table, shard, query->first_key, query->last_key, TV_MEASURE_READS, query->returned);
     if (query->returned)
-        add_between(shard, table, query->first_key, query->last_key, TV_MEASURE_BYTES,
+        add_between(table, shard, query->first_key, query->last_key, TV_MEASURE_BYTES,
                     event->bytes_out);
-    else if (event->throttle)
-        tv_traffic_add(tv_traffic_find(shard, table, query->from), TV_MEASURE_THROTTLED, 1);
+    else if (event->throttle && query->from.data)
+        tv_traffic_add(tv_traffic_find(table, shard, query->from), TV_MEASURE_THROTTLED, 1);
 }
 
-static void record_key(tv_traffic_shard *shard, tv_traffic_table *table,
-                       const tv_watch_event *event, const tv_watch_key *key)
+static void record_key(tv_traffic_table *table, int shard, const tv_watch_event *event,
+                       const tv_watch_key *key)
 {
-    tv_traffic_bucket *bucket = tv_traffic_find(shard, table, key->key);
+    tv_traffic_bucket *bucket = tv_traffic_find(table, shard, key->key);
 
     if (event->throttle) {
         tv_traffic_bucket_add(bucket, TV_MEASURE_THROTTLED, 1);
@@ -72,16 +72,10 @@ static void record_key(tv_traffic_shard *shard, tv_traffic_table *table,
     }
 }
 
-void tv_traffic_record(tv_traffic_shard *shard, tv_traffic_table *table,
-                       const tv_watch_event *event)
+void tv_record_traffic(tv_traffic_table *table, int shard, const tv_watch_event *event)
 {
-    if (event->client.is_own_tool || event->is_overloaded)
-        return;
-
-    tv_traffic_begin(shard);
     for (size_t i = 0; i < event->key_count; i++)
-        record_key(shard, table, event, &event->keys[i]);
+        record_key(table, shard, event, &event->keys[i]);
     if (event->op == TV_ENTITY_OP_QUERY_ENTITIES)
-        record_query(shard, table, event);
-    tv_traffic_end(shard);
+        record_query(table, shard, event);
 }

@@ -1,8 +1,5 @@
-/* What each kind of request counts as. */
-#include <string.h>
-
-#include "check.h"
-#include "insight/traffic/record.h"
+/* What each kind of request counts as in traffic by key, and of which table. */
+#include "fixture.h"
 
 enum { START = 29700000 };
 
@@ -26,10 +23,33 @@ static const struct {
      {0, 0, 0, 0, 0, 0, 1}},
 };
 
-static void check_sums(tv_traffic *traffic, uint32_t minute, const uint64_t want[TV_MEASURES])
+static tv_traffic *traffic;
+
+static int set_up_traffic(void **state)
 {
-    tv_view_query query = {.account = TV_LIT("a"),
-                           .table_id = 1,
+    traffic =
+        tv_traffic_open(&(tv_traffic_options){.shard_count = 2, .now_minute = START}, NULL, 0);
+    set_up(state);
+    tv_watch_free(watch);
+    watch = tv_watch_new(&(tv_watch_options){
+        .shard_count = 2, .samples_all = true, .is_clock_manual = true, .traffic = traffic});
+    table = tv_watch_table(watch, TV_LIT("acct"), TV_LIT("People"), 1);
+    return 0;
+}
+
+static int tear_down_traffic(void **state)
+{
+    tear_down(state);
+    tv_traffic_free(traffic);
+    return 0;
+}
+
+#define WITH_TRAFFIC(name) cmocka_unit_test_setup_teardown(name, set_up_traffic, tear_down_traffic)
+
+static void check_sums_of(int64_t id, uint32_t minute, const uint64_t want[TV_MEASURES])
+{
+    tv_view_query query = {.account = TV_LIT("acct"),
+                           .table_id = id,
                            .grain = TV_GRAIN_MINUTE,
                            .from = minute,
                            .to = minute + 1,
@@ -44,11 +64,13 @@ static void check_sums(tv_traffic *traffic, uint32_t minute, const uint64_t want
     tv_view_done(&view);
 }
 
+static void check_sums(uint32_t minute, const uint64_t want[TV_MEASURES])
+{
+    check_sums_of(1, minute, want);
+}
+
 TEST(each_entity_counts_at_its_key)
 {
-    tv_traffic_options options = {.shard_count = 1, .now_minute = START};
-    tv_traffic *traffic = tv_traffic_open(&options, NULL, 0);
-    tv_traffic_table *table = tv_traffic_table_get(traffic, TV_LIT("a"), 1);
     uint32_t minute = START;
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -57,55 +79,47 @@ TEST(each_entity_counts_at_its_key)
                             .op = rows[i].op,
                             .outcome = rows[i].outcome,
                             .bytes = 500};
-        tv_watch_event event = {
-            .op = rows[i].op, .throttle = rows[i].throttle, .keys = &key, .key_count = 1};
+        tv_watch_event event = event_of((tv_entity_op)rows[i].op, 200);
         static const uint64_t none[TV_MEASURES];
 
         t_row = rows[i].what;
-        tv_traffic_record(tv_traffic_shard_at(traffic, 0), table, &event);
-        check_sums(traffic, minute++, rows[i].want);
+        event.throttle = rows[i].throttle;
+        event.keys = &key;
+        event.key_count = 1;
+        record(&event);
+        check_sums(minute++, rows[i].want);
         event.client.is_own_tool = true;
-        tv_traffic_record(tv_traffic_shard_at(traffic, 0), table, &event);
-        check_sums(traffic, minute++, none);
+        record(&event);
+        check_sums(minute++, none);
     }
-    tv_traffic_table_unref(table);
-    tv_traffic_free(traffic);
 }
 
 TEST(a_page_is_divided_between_the_buckets_it_goes_through)
 {
-    tv_traffic_options options = {.shard_count = 1, .now_minute = START};
-    tv_traffic *traffic = tv_traffic_open(&options, NULL, 0);
-    tv_traffic_table *table = tv_traffic_table_get(traffic, TV_LIT("a"), 1);
     static const uint64_t want[TV_MEASURES] = {100, 0, 0, 40000, 1003, 0, 0};
-    tv_watch_event page = {.op = TV_ENTITY_OP_QUERY_ENTITIES,
-                           .bytes_out = 40000,
-                           .query = {.examined = 1003,
-                                     .returned = 100,
-                                     .first_looked = TV_LIT("100\x01"),
-                                     .last_looked = TV_LIT("799\x01"),
-                                     .first_key = TV_LIT("300\x01"),
-                                     .last_key = TV_LIT("301\x01")}};
+    tv_watch_event page = query_of("", TV_PLAN_TABLE, 1003, 100);
     char text[16];
     uint32_t minute = START;
 
     /* Many buckets, by some minutes of reads. */
     for (; minute < START + 8; minute++) {
         for (int i = 0; i < 1000; i++) {
-            tv_watch_key key = {.key = {text, 4}, .op = TV_ENTITY_OP_QUERY_ENTITY};
-            tv_watch_event read = {.op = TV_ENTITY_OP_QUERY_ENTITY, .keys = &key, .key_count = 1};
-
-            snprintf(text, sizeof text, "%03d\x01", i);
-            tv_traffic_record(tv_traffic_shard_at(traffic, 0), table, &read);
-            tv_traffic_sample(traffic, table, key.key, 1);
+            snprintf(text, sizeof text, "%03d", i);
+            get(text, "");
         }
+        tv_watch_fold(watch);
         CHECK_OK(tv_traffic_close_minute(traffic, minute));
     }
     CHECK(tv_traffic_read_usage(traffic).buckets > 16);
-    tv_traffic_record(tv_traffic_shard_at(traffic, 0), table, &page);
-    check_sums(traffic, minute, want);
+    page.bytes_out = 40000;
+    page.query.first_looked = TV_LIT("100\x01");
+    page.query.last_looked = TV_LIT("799\x01");
+    page.query.first_key = TV_LIT("300\x01");
+    page.query.last_key = TV_LIT("301\x01");
+    record(&page);
+    check_sums(minute, want);
 
-    tv_view_query query = {.account = TV_LIT("a"),
+    tv_view_query query = {.account = TV_LIT("acct"),
                            .table_id = 1,
                            .grain = TV_GRAIN_MINUTE,
                            .from = minute,
@@ -129,15 +143,53 @@ TEST(a_page_is_divided_between_the_buckets_it_goes_through)
             CHECK(got == part || got == part + 1);
     }
     tv_view_done(&view);
-    tv_traffic_table_unref(table);
-    tv_traffic_free(traffic);
+}
+
+TEST(a_query_that_was_throttled_before_it_had_a_plan_has_no_key)
+{
+    static const uint64_t none[TV_MEASURES], one[TV_MEASURES] = {[TV_MEASURE_THROTTLED] = 1};
+    tv_watch_event page = query_of("", TV_PLAN_TABLE, 0, 0);
+
+    page.throttle = TV_WATCH_THROTTLED_ACCOUNT;
+    record(&page);
+    check_sums(START, none);
+    page.query.from = TV_LIT("");
+    record(&page);
+    check_sums(START + 1, one);
+}
+
+/* What happens after a drop belongs to the next table of that name, whoever hears of it late. */
+TEST(a_table_that_was_made_again_has_traffic_of_its_own)
+{
+    static const uint64_t one[TV_MEASURES] = {1, 0, 0, 100}, two[TV_MEASURES] = {2, 0, 0, 200},
+                          none[TV_MEASURES];
+
+    get("p", "r");
+    CHECK_INT(tv_watch_table(watch, TV_LIT("acct"), TV_LIT("people"), 2), table);
+    get("p", "r");
+    tv_watch_drop_table(watch, table, 1);
+    get("p", "r");
+    check_sums_of(1, START, one);
+    check_sums_of(2, START, two);
+    CHECK_INT(tv_traffic_read_usage(traffic).tables, 2);
+    tv_watch_fold(watch);
+    check_sums_of(1, START + 1, none);
+    CHECK_INT(tv_traffic_read_usage(traffic).tables, 1);
+
+    tv_watch_drop_table(watch, table, 2);
+    get("p", "r");
+    tv_watch_fold(watch);
+    check_sums_of(2, START + 2, none);
+    CHECK_INT(tv_traffic_read_usage(traffic).tables, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_entity_counts_at_its_key),
-        cmocka_unit_test(a_page_is_divided_between_the_buckets_it_goes_through),
+        WITH_TRAFFIC(each_entity_counts_at_its_key),
+        WITH_TRAFFIC(a_page_is_divided_between_the_buckets_it_goes_through),
+        WITH_TRAFFIC(a_query_that_was_throttled_before_it_had_a_plan_has_no_key),
+        WITH_TRAFFIC(a_table_that_was_made_again_has_traffic_of_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,7 +185,7 @@ tv_advisor *tv_advisor_new(const tv_advisor_options *options)
     advisor->facts = options->facts;
     advisor->tables = options->tables;
     advisor->has_targets = options->has_targets;
-    advisor->is_prompt = samples_all || options->is_clock_manual; /* pages fill up sooner */
+    advisor->is_prompt = samples_all || options->is_clock_manual; /* sheets fill up sooner */
     pthread_mutex_init(&advisor->stepping, NULL);
     open_traffic(advisor, options);
     advisor->watch = tv_watch_new(&(tv_watch_options){

@@ -43,7 +43,7 @@ static int go_on(tv_watch_run *run, const tv_watch_event *event, const tv_watch_
     return order;
 }
 
-static void add_read(tv_watch_run *run, tv_watch_table_page *page, const tv_watch_event *event,
+static void add_read(tv_watch_run *run, tv_sheet_table *sheet, const tv_watch_event *event,
                      const tv_watch_key *key)
 {
     int64_t gap = event->time_ns - run->last_ns;
@@ -58,29 +58,29 @@ static void add_read(tv_watch_run *run, tv_watch_table_page *page, const tv_watc
 
     /* What it turned out to be with its tenth read it stays. */
     if (run->count == TV_RUN_MIN) {
-        page->sums[TV_WATCH_TABLE_READ_RUNS]++;
-        page->sums[TV_WATCH_TABLE_READ_RUN_REQUESTS] += TV_RUN_MIN;
-        page->sums[TV_WATCH_TABLE_READ_RUN_NS] += (uint64_t)(run->last_ns - run->first_ns);
-        page->sums[TV_WATCH_TABLE_READ_RUN_SAME] += run->is_one_key;
-        page->sums[TV_WATCH_TABLE_READ_RUN_ORDERED] += run->is_ordered;
-        tv_few_clients_add(&page->read_clients, event->client.hash);
+        sheet->sums[TV_WATCH_TABLE_READ_RUNS]++;
+        sheet->sums[TV_WATCH_TABLE_READ_RUN_REQUESTS] += TV_RUN_MIN;
+        sheet->sums[TV_WATCH_TABLE_READ_RUN_NS] += (uint64_t)(run->last_ns - run->first_ns);
+        sheet->sums[TV_WATCH_TABLE_READ_RUN_SAME] += run->is_one_key;
+        sheet->sums[TV_WATCH_TABLE_READ_RUN_ORDERED] += run->is_ordered;
+        tv_few_clients_add(&sheet->read_clients, event->client.hash);
     } else {
-        page->sums[TV_WATCH_TABLE_READ_RUN_REQUESTS]++;
-        page->sums[TV_WATCH_TABLE_READ_RUN_NS] += (uint64_t)gap;
+        sheet->sums[TV_WATCH_TABLE_READ_RUN_REQUESTS]++;
+        sheet->sums[TV_WATCH_TABLE_READ_RUN_NS] += (uint64_t)gap;
     }
-    tv_raise(&page->maxima[TV_WATCH_TABLE_READ_RUN_MAX], run->count);
-    tv_kept_key_copy(&page->read_first, &run->first);
-    tv_kept_key_copy(&page->read_last, &run->last);
+    tv_raise(&sheet->maxima[TV_WATCH_TABLE_READ_RUN_MAX], run->count);
+    tv_kept_key_copy(&sheet->read_first, &run->first);
+    tv_kept_key_copy(&sheet->read_last, &run->last);
 }
 
-static void add_write(tv_watch_run *run, tv_watch_table_page *page, const tv_watch_event *event,
+static void add_write(tv_watch_run *run, tv_sheet_table *sheet, const tv_watch_event *event,
                       const tv_watch_key *key)
 {
     int64_t gap = event->time_ns - run->last_ns;
     bool is_same = is_same_partition(run, event, key);
 
     if (event->op == TV_ENTITY_OP_DELETE_ENTITY && !is_same)
-        page->sums[TV_WATCH_TABLE_DELETE_RUNS]++;
+        sheet->sums[TV_WATCH_TABLE_DELETE_RUNS]++;
     if (!is_same || gap > write_gap_ns || go_on(run, event, key) == 0) {
         begin(run, event, key);
         return;
@@ -89,26 +89,26 @@ static void add_write(tv_watch_run *run, tv_watch_table_page *page, const tv_wat
         return;
 
     if (run->count == TV_RUN_MIN) {
-        page->sums[TV_WATCH_TABLE_WRITE_RUNS]++;
-        page->sums[TV_WATCH_TABLE_WRITE_RUN_REQUESTS] += TV_RUN_MIN;
-        page->sums[TV_WATCH_TABLE_WRITE_RUN_NS] += (uint64_t)(run->last_ns - run->first_ns);
-        tv_few_clients_add(&page->write_clients, event->client.hash);
+        sheet->sums[TV_WATCH_TABLE_WRITE_RUNS]++;
+        sheet->sums[TV_WATCH_TABLE_WRITE_RUN_REQUESTS] += TV_RUN_MIN;
+        sheet->sums[TV_WATCH_TABLE_WRITE_RUN_NS] += (uint64_t)(run->last_ns - run->first_ns);
+        tv_few_clients_add(&sheet->write_clients, event->client.hash);
     } else {
-        page->sums[TV_WATCH_TABLE_WRITE_RUN_REQUESTS]++;
-        page->sums[TV_WATCH_TABLE_WRITE_RUN_NS] += (uint64_t)gap;
+        sheet->sums[TV_WATCH_TABLE_WRITE_RUN_REQUESTS]++;
+        sheet->sums[TV_WATCH_TABLE_WRITE_RUN_NS] += (uint64_t)gap;
     }
-    tv_raise(&page->maxima[TV_WATCH_TABLE_WRITE_RUN_MAX], run->count);
-    tv_kept_key_copy(&page->write_first, &run->first);
-    tv_kept_key_copy(&page->write_last, &run->last);
+    tv_raise(&sheet->maxima[TV_WATCH_TABLE_WRITE_RUN_MAX], run->count);
+    tv_kept_key_copy(&sheet->write_first, &run->first);
+    tv_kept_key_copy(&sheet->write_last, &run->last);
 }
 
-void tv_watch_run_add(struct tv_watch_conn *conn, tv_watch_table_page *page,
+void tv_watch_run_add(struct tv_watch_conn *conn, tv_sheet_table *sheet,
                       const tv_watch_event *event, const tv_watch_key *key)
 {
     if (tv_entity_op_is_write((tv_entity_op)event->op)) {
-        add_write(&conn->writes, page, event, key);
+        add_write(&conn->writes, sheet, event, key);
     } else {
-        add_read(&conn->reads, page, event, key);
+        add_read(&conn->reads, sheet, event, key);
         /* What is written next may depend on it; deletes of one partition stay a run of them. */
         conn->writes.last_ns = INT64_MIN / 2;
     }

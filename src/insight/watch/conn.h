@@ -7,7 +7,7 @@
 #ifndef TV_INSIGHT_WATCH_CONN_H
 #define TV_INSIGHT_WATCH_CONN_H
 
-#include "insight/watch/page.h"
+#include "insight/watch/sheet.h"
 
 enum { TV_RUN_MIN = 10 };
 
@@ -26,7 +26,7 @@ struct tv_watch_conn {
 };
 
 /** A point read, or a single write, of a key. */
-void tv_watch_run_add(struct tv_watch_conn *conn, tv_watch_table_page *page,
+void tv_watch_run_add(struct tv_watch_conn *conn, tv_sheet_table *sheet,
                       const tv_watch_event *event, const tv_watch_key *key);
 
 #endif

@@ -11,7 +11,7 @@
 #ifndef TV_INSIGHT_WATCH_DIRECTION_H
 #define TV_INSIGHT_WATCH_DIRECTION_H
 
-#include "insight/watch/page.h"
+#include "insight/watch/sheet.h"
 
 enum {
     TV_DIRECTION_KEYS = 32,

@@ -1,4 +1,4 @@
-/* From the pages of shards to what is kept of tables and shapes. */
+/* From the sheets of shards to what is kept of tables and shapes. */
 #include <stdlib.h>
 
 #include "base/assert.h"
@@ -16,30 +16,30 @@ static void fold_keys(tv_kept_key *to_first, tv_kept_key *to_last, const tv_kept
     }
 }
 
-static void fold_table(tv_watch *watch, const tv_watch_table_page *page)
+static void fold_table(tv_watch *watch, const tv_sheet_table *sheet)
 {
-    tv_table_entry *table = tv_watch_entry(watch, page->table);
+    tv_table_entry *table = tv_watch_entry(watch, sheet->table);
 
     if (table == NULL)
         return; /* it has left */
     for (int i = 0; i < TV_WATCH_TABLE_SUMS; i++)
-        tv_tally_add(&table->tally, i, page->sums[i]);
-    for (int i = 0; i < TV_WATCH_TABLE_PAGE_MAXIMA; i++)
-        tv_tally_raise(&table->tally, watch->slot, i, page->maxima[i]);
-    tv_rate_slots_add(&table->slots, &table->tally, TV_WATCH_TABLE_PEAK, page->last_ns,
-                      page->sums[TV_WATCH_TABLE_UNITS]);
+        tv_tally_add(&table->tally, i, sheet->sums[i]);
+    for (int i = 0; i < TV_WATCH_TABLE_SHEET_MAXIMA; i++)
+        tv_tally_raise(&table->tally, watch->slot, i, sheet->maxima[i]);
+    tv_rate_slots_add(&table->slots, &table->tally, TV_WATCH_TABLE_PEAK, sheet->last_ns,
+                      sheet->sums[TV_WATCH_TABLE_UNITS]);
     if (table->first_ns == 0)
-        table->first_ns = page->first_ns;
-    if (table->last_ns < page->last_ns)
-        table->last_ns = page->last_ns;
-    tv_few_clients_join(&table->read_clients, &page->read_clients);
-    tv_few_clients_join(&table->write_clients, &page->write_clients);
-    fold_keys(&table->read_first, &table->read_last, &page->read_first, &page->read_last);
-    fold_keys(&table->write_first, &table->write_last, &page->write_first, &page->write_last);
-    if (watch->first_ns == 0 || page->first_ns < watch->first_ns)
-        watch->first_ns = page->first_ns;
-    if (watch->last_ns < page->last_ns)
-        watch->last_ns = page->last_ns;
+        table->first_ns = sheet->first_ns;
+    if (table->last_ns < sheet->last_ns)
+        table->last_ns = sheet->last_ns;
+    tv_few_clients_join(&table->read_clients, &sheet->read_clients);
+    tv_few_clients_join(&table->write_clients, &sheet->write_clients);
+    fold_keys(&table->read_first, &table->read_last, &sheet->read_first, &sheet->read_last);
+    fold_keys(&table->write_first, &table->write_last, &sheet->write_first, &sheet->write_last);
+    if (watch->first_ns == 0 || sheet->first_ns < watch->first_ns)
+        watch->first_ns = sheet->first_ns;
+    if (watch->last_ns < sheet->last_ns)
+        watch->last_ns = sheet->last_ns;
 }
 
 /* --- shapes --- */
@@ -53,91 +53,91 @@ static void replace(char **text, char **with)
     *with = NULL;
 }
 
-static void fold_sources(tv_shape_entry *shape, tv_watch_shape_page *page)
+static void fold_sources(tv_shape_entry *shape, tv_sheet_shape *sheet)
 {
-    for (int i = 0; i < TV_WATCH_SOURCES && page->sources[i]; i++) {
+    for (int i = 0; i < TV_WATCH_SOURCES && sheet->sources[i]; i++) {
         for (int j = 0; j < TV_WATCH_SOURCES; j++) {
             if (shape->sources[j] == NULL)
-                replace(&shape->sources[j], &page->sources[i]);
-            if (page->sources[i] == NULL || strcmp(shape->sources[j], page->sources[i]) == 0)
+                replace(&shape->sources[j], &sheet->sources[i]);
+            if (sheet->sources[i] == NULL || strcmp(shape->sources[j], sheet->sources[i]) == 0)
                 break;
         }
     }
 }
 
-static void fold_span(tv_shape_entry *shape, tv_watch_shape_page *page)
+static void fold_span(tv_shape_entry *shape, tv_sheet_shape *sheet)
 {
-    bool is_same = shape->literal && page->literal && page->literal_at == shape->literal_at &&
-                   strcmp(shape->literal, page->literal) == 0;
+    bool is_same = shape->literal && sheet->literal && sheet->literal_at == shape->literal_at &&
+                   strcmp(shape->literal, sheet->literal) == 0;
 
-    if (page->literal_tries == 0)
+    if (sheet->literal_tries == 0)
         return;
-    shape->span_first = page->span_first;
-    shape->span_last = page->span_last;
-    shape->looked_first = page->looked_first;
-    shape->looked_last = page->looked_last;
-    if (page->literal && !is_same) {
-        replace(&shape->literal, &page->literal);
-        shape->literal_at = page->literal_at;
+    shape->span_first = sheet->span_first;
+    shape->span_last = sheet->span_last;
+    shape->looked_first = sheet->looked_first;
+    shape->looked_last = sheet->looked_last;
+    if (sheet->literal && !is_same) {
+        replace(&shape->literal, &sheet->literal);
+        shape->literal_at = sheet->literal_at;
         shape->literal_hits = shape->literal_tries = 0;
     }
-    shape->literal_hits += page->literal_hits;
-    shape->literal_tries += page->literal_tries;
+    shape->literal_hits += sheet->literal_hits;
+    shape->literal_tries += sheet->literal_tries;
     while (shape->literal_tries > 16) {
         shape->literal_hits /= 2;
         shape->literal_tries /= 2;
     }
 }
 
-static void fold_texts(tv_shape_entry *shape, tv_watch_shape_page *page)
+static void fold_texts(tv_shape_entry *shape, tv_sheet_shape *sheet)
 {
     /* That of the others has no filter of its own. */
     if (shape->fingerprint == 0)
         return;
 
     if (shape->text == NULL)
-        replace(&shape->text, &page->text);
-    replace(&shape->example, &page->example);
-    fold_sources(shape, page);
-    shape->select_differs = shape->select_differs || page->select_differs ||
-                            (shape->select && shape->select_hash != page->select_hash);
-    shape->select_hash = page->select_hash;
-    replace(&shape->select, &page->select);
-    shape->has_select = page->has_select;
-    shape->has_top = page->has_top;
-    shape->selects_keys = page->selects_keys;
-    shape->flags = page->flags;
-    if (shape->comparisons < page->comparisons)
-        shape->comparisons = page->comparisons;
+        replace(&shape->text, &sheet->text);
+    replace(&shape->example, &sheet->example);
+    fold_sources(shape, sheet);
+    shape->select_differs = shape->select_differs || sheet->select_differs ||
+                            (shape->select && shape->select_hash != sheet->select_hash);
+    shape->select_hash = sheet->select_hash;
+    replace(&shape->select, &sheet->select);
+    shape->has_select = sheet->has_select;
+    shape->has_top = sheet->has_top;
+    shape->selects_keys = sheet->selects_keys;
+    shape->flags = sheet->flags;
+    if (shape->comparisons < sheet->comparisons)
+        shape->comparisons = sheet->comparisons;
 }
 
-static void fold_shape(tv_watch *watch, tv_watch_shape_page *page)
+static void fold_shape(tv_watch *watch, tv_sheet_shape *sheet)
 {
-    tv_shape_entry *shape = tv_watch_find_shape(watch, page->table, page->fingerprint, true);
+    tv_shape_entry *shape = tv_watch_find_shape(watch, sheet->table, sheet->fingerprint, true);
 
     if (shape == NULL)
         return;
-    for (int i = 0; i < TV_SHAPE_PAGE_SUMS; i++)
-        tv_tally_add(&shape->tally, i, page->sums[i]);
+    for (int i = 0; i < TV_SHAPE_SHEET_SUMS; i++)
+        tv_tally_add(&shape->tally, i, sheet->sums[i]);
     for (int i = 0; i < TV_SHAPE_MAXIMA; i++)
-        tv_tally_raise(&shape->tally, watch->slot, i, page->maxima[i]);
+        tv_tally_raise(&shape->tally, watch->slot, i, sheet->maxima[i]);
     for (int i = 0; i < TV_WATCH_LATENCIES; i++)
-        shape->latencies[0][i] += page->latencies[i];
-    if (page->share_low <= page->share_high)
+        shape->latencies[0][i] += sheet->latencies[i];
+    if (sheet->share_low <= sheet->share_high)
         shape->shares[shape->share_count++ % TV_WATCH_SHARES] =
-            (tv_share_range){page->share_low, page->share_high};
+            (tv_share_range){sheet->share_low, sheet->share_high};
     if (shape->first_ns == 0)
-        shape->first_ns = page->first_ns;
-    if (shape->last_ns < page->last_ns)
-        shape->last_ns = page->last_ns;
+        shape->first_ns = sheet->first_ns;
+    if (shape->last_ns < sheet->last_ns)
+        shape->last_ns = sheet->last_ns;
     for (int i = 0; i < 4; i++)
-        shape->partitions[i] |= page->partitions[i];
-    if (page->largest.len && page->largest_looked >= shape->largest_looked) {
-        shape->largest_looked = page->largest_looked;
-        shape->largest = page->largest;
+        shape->partitions[i] |= sheet->partitions[i];
+    if (sheet->largest.len && sheet->largest_looked >= shape->largest_looked) {
+        shape->largest_looked = sheet->largest_looked;
+        shape->largest = sheet->largest;
     }
-    fold_texts(shape, page);
-    fold_span(shape, page);
+    fold_texts(shape, sheet);
+    fold_span(shape, sheet);
 }
 
 /* --- walks --- */
@@ -414,15 +414,15 @@ static void fold_sample(tv_watch *watch, const tv_watch_sample *sample)
                           sample->weight);
 }
 
-void tv_watch_fold_page(tv_watch *watch, const tv_page *page)
+void tv_watch_fold_sheet(tv_watch *watch, const tv_sheet *sheet)
 {
-    watch->requests += page->requests;
-    watch->dropped += page->dropped;
-    watch->evicted += page->shape_overflows;
-    for (size_t i = 0; i < page->table_count; i++)
-        fold_table(watch, &page->tables[i]);
-    for (size_t i = 0; i < page->shape_count; i++)
-        fold_shape(watch, page->shapes[i]);
-    for (size_t i = 0; i < page->sample_count; i++)
-        fold_sample(watch, &page->samples[i]);
+    watch->requests += sheet->requests;
+    watch->dropped += sheet->dropped;
+    watch->evicted += sheet->shape_overflows;
+    for (size_t i = 0; i < sheet->table_count; i++)
+        fold_table(watch, &sheet->tables[i]);
+    for (size_t i = 0; i < sheet->shape_count; i++)
+        fold_shape(watch, sheet->shapes[i]);
+    for (size_t i = 0; i < sheet->sample_count; i++)
+        fold_sample(watch, &sheet->samples[i]);
 }

@@ -142,7 +142,7 @@ typedef struct tv_watch_mark_entry {
 struct tv_watch {
     tv_watch_options options;
     tv_watch_shard *shards;
-    size_t samples_max; /* of a page */
+    size_t samples_max; /* of a sheet */
     size_t tables_max, places_max, shapes_max, bytes_max;
     tv_watch_place_entry *places;
     tv_epoch *epochs; /* of the shards, unless traffic by key has them */
@@ -158,7 +158,7 @@ struct tv_watch {
     size_t table_count;
     size_t bytes; /* of tables and their shapes, as of the last fold */
     size_t place_count, place_size, free_place;
-    tv_traffic_table **leaving; /* that threads may be counting in still, until pages are taken */
+    tv_traffic_table **leaving; /* that threads may be counting in still, until sheets are taken */
     size_t leaving_count, leaving_size;
     uint32_t *table_index; /* numbers, by hash of account and name */
     size_t table_index_size;
@@ -185,10 +185,10 @@ tv_table_entry *tv_watch_entry(const tv_watch *watch, uint32_t number);
 /** The next table behind `after`, or the first; NULL at the end. */
 tv_table_entry *tv_watch_next_table(const tv_watch *watch, const tv_table_entry *after);
 
-/** When there are too many tables, or they take too much, let some go; before pages are taken. */
+/** When there are too many tables, or they take too much, let some go; before sheets are taken. */
 void tv_watch_make_room(tv_watch *watch);
 
-/** Give back the traffic by key of tables that have left; when pages were taken. */
+/** Give back the traffic by key of tables that have left; when sheets were taken. */
 void tv_watch_release_traffic(tv_watch *watch);
 
 /** Traffic by key of tables that are used and have none: when they came there was no room. */
@@ -215,8 +215,8 @@ void tv_watch_end_minute(tv_watch *watch, int64_t time_ns);
 void tv_watch_begin_slots(tv_watch *watch, int64_t time_ns);
 void tv_watch_end_hour(tv_watch *watch, int64_t hour);
 
-/** A page of a shard, and a walk that has ended; with the lock. */
-void tv_watch_fold_page(tv_watch *watch, const tv_page *page);
+/** The sheet of a shard, and a walk that has ended; with the lock. */
+void tv_watch_fold_sheet(tv_watch *watch, const tv_sheet *sheet);
 void tv_watch_fold_walk(void *watch, const tv_walk *walk);
 
 /** The sum of the last five minutes. */

@@ -20,8 +20,7 @@ static int age_slot(int64_t age_s)
                : TV_WATCH_TABLE_SUMS - TV_WATCH_TABLE_AGES - 1;
 }
 
-static void record_read(tv_watch_table_page *table, const tv_watch_event *event,
-                        const tv_watch_key *key)
+static void record_read(tv_sheet_table *table, const tv_watch_event *event, const tv_watch_key *key)
 {
     table->sums[TV_WATCH_TABLE_POINT_READS]++;
     if (key->outcome == TV_WATCH_MISSING)
@@ -32,7 +31,7 @@ static void record_read(tv_watch_table_page *table, const tv_watch_event *event,
     }
 }
 
-static void record_write(tv_watch_table_page *table, const tv_watch_event *event,
+static void record_write(tv_sheet_table *table, const tv_watch_event *event,
                          const tv_watch_key *key)
 {
     bool is_batched = event->op == TV_ENTITY_OP_BATCH;
@@ -50,7 +49,7 @@ static void record_write(tv_watch_table_page *table, const tv_watch_event *event
         table->sums[TV_WATCH_TABLE_AGES + age_slot(key->age_s)]++;
 }
 
-static void record_keys(tv_watch_shard *shard, tv_page *page, tv_watch_table_page *table,
+static void record_keys(tv_watch_shard *shard, tv_sheet *sheet, tv_sheet_table *table,
                         const tv_watch_event *event)
 {
     for (size_t i = 0; i < event->key_count; i++) {
@@ -63,13 +62,13 @@ static void record_keys(tv_watch_shard *shard, tv_page *page, tv_watch_table_pag
         else
             record_read(table, event, key);
         table->sums[TV_WATCH_TABLE_UNITS] += key->units;
-        tv_record_sample_key(shard, page, event, key);
+        tv_record_sample_key(shard, sheet, event, key);
     }
     if (event->conn && event->key_count == 1 && event->op != TV_ENTITY_OP_BATCH)
         tv_watch_run_add(event->conn, table, event, &event->keys[0]);
 }
 
-static void record_batch(tv_watch_table_page *table, const tv_watch_event *event)
+static void record_batch(tv_sheet_table *table, const tv_watch_event *event)
 {
     if (event->across_partitions) {
         table->sums[TV_WATCH_TABLE_ACROSS]++;
@@ -80,7 +79,7 @@ static void record_batch(tv_watch_table_page *table, const tv_watch_event *event
     table->sums[TV_WATCH_TABLE_BATCH_CHANGES] += event->key_count;
 }
 
-static void record_refusal(tv_watch_table_page *table, const tv_watch_event *event)
+static void record_refusal(tv_sheet_table *table, const tv_watch_event *event)
 {
     table->sums[TV_WATCH_TABLE_THROTTLED] += event->throttle != TV_WATCH_NOT_THROTTLED;
     table->sums[TV_WATCH_TABLE_THROTTLED_ACCOUNT] += event->throttle == TV_WATCH_THROTTLED_ACCOUNT;
@@ -89,11 +88,11 @@ static void record_refusal(tv_watch_table_page *table, const tv_watch_event *eve
     table->sums[TV_WATCH_TABLE_REFUSED_VALUE] += event->error == TV_ERR_PROPERTY_VALUE_TOO_LARGE;
 }
 
-static void record(tv_watch_shard *shard, tv_page *page, const tv_watch_event *event)
+static void record(tv_watch_shard *shard, tv_sheet *sheet, const tv_watch_event *event)
 {
-    tv_watch_table_page *table = tv_page_table(page, event->table);
+    tv_sheet_table *table = tv_sheet_table_of(sheet, event->table);
 
-    page->requests++;
+    sheet->requests++;
     if (table->first_ns == 0)
         table->first_ns = event->time_ns;
     table->last_ns = event->time_ns;
@@ -105,10 +104,10 @@ static void record(tv_watch_shard *shard, tv_page *page, const tv_watch_event *e
     if (event->error || event->throttle)
         record_refusal(table, event);
     if (event->op == TV_ENTITY_OP_QUERY_ENTITIES)
-        tv_record_query(shard, page, table, event);
+        tv_record_query(shard, sheet, table, event);
     else if (event->op == TV_ENTITY_OP_BATCH)
         record_batch(table, event);
-    record_keys(shard, page, table, event);
+    record_keys(shard, sheet, table, event);
 }
 
 bool tv_watch_wants_id(const tv_watch *watch, int status)
@@ -129,7 +128,7 @@ void tv_watch_record(tv_watch_shard *shard, const tv_watch_event *event)
         tv_traffic_table *traffic =
             atomic_load(&watch->places[tv_watch_place(event->table)].traffic);
 
-        record(shard, atomic_load(&shard->page), event);
+        record(shard, atomic_load(&shard->sheet), event);
         if (traffic)
             tv_record_traffic(traffic, shard->index, event);
     }

@@ -5,16 +5,16 @@
 #include "insight/watch/internal.h"
 
 /** A page of a query, in the sums of its table and its shape, and as a sample. */
-void tv_record_query(tv_watch_shard *shard, tv_page *page, tv_watch_table_page *table,
+void tv_record_query(tv_watch_shard *shard, tv_sheet *sheet, tv_sheet_table *table,
                      const tv_watch_event *event);
 
 /** What a page of a query counts, in entities of 1 KiB. */
 uint32_t tv_record_query_units(const tv_watch_event *event);
 
 /** Sample an entity, or a page of a query, if it is its turn or it is always sampled. */
-void tv_record_sample_key(tv_watch_shard *shard, tv_page *page, const tv_watch_event *event,
+void tv_record_sample_key(tv_watch_shard *shard, tv_sheet *sheet, const tv_watch_event *event,
                           const tv_watch_key *key);
-void tv_record_sample_query(tv_watch_shard *shard, tv_page *page, const tv_watch_event *event,
+void tv_record_sample_query(tv_watch_shard *shard, tv_sheet *sheet, const tv_watch_event *event,
                             uint64_t fingerprint);
 
 /**

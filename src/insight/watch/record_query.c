@@ -41,39 +41,39 @@ static const tv_shape *find_shape(tv_watch_shard *shard, const tv_watch_query *q
     return &entry->shape;
 }
 
-/* What is known of a shape by its last execution; once for each page of the recorder. */
-static void describe(tv_watch_shape_page *page, const tv_watch_event *event, const tv_shape *shape)
+/* What is known of a shape by its last execution; once for each sheet. */
+static void describe(tv_sheet_shape *sheet, const tv_watch_event *event, const tv_shape *shape)
 {
     const tv_watch_query *query = &event->query;
 
-    page->flags = shape->flags;
-    page->comparisons = shape->comparisons;
-    page->has_select = query->select.data != NULL;
-    page->has_top = query->has_top;
-    page->selects_keys = query->selects_keys;
-    page->first_ns = event->time_ns;
-    page->text = dup(shape->text, TV_SHAPE_TEXT_MAX);
-    page->select = dup(query->select, 256);
-    page->select_hash = tv_hash(query->select);
+    sheet->flags = shape->flags;
+    sheet->comparisons = shape->comparisons;
+    sheet->has_select = query->select.data != NULL;
+    sheet->has_top = query->has_top;
+    sheet->selects_keys = query->selects_keys;
+    sheet->first_ns = event->time_ns;
+    sheet->text = dup(shape->text, TV_SHAPE_TEXT_MAX);
+    sheet->select = dup(query->select, 256);
+    sheet->select_hash = tv_hash(query->select);
     if (query->filter) {
         tv_arena arena;
 
         tv_arena_init(&arena);
-        page->example = dup(tv_shape_example(&arena, query->filter, 512), 512);
+        sheet->example = dup(tv_shape_example(&arena, query->filter, 512), 512);
         tv_arena_done(&arena);
     }
 }
 
-static void add_source(tv_watch_shape_page *page, tv_slice source)
+static void add_source(tv_sheet_shape *sheet, tv_slice source)
 {
     uint64_t hash = tv_hash(source);
 
     for (int i = 0; i < TV_WATCH_SOURCES; i++) {
-        if (page->sources[i] && page->source_hashes[i] == hash)
+        if (sheet->sources[i] && sheet->source_hashes[i] == hash)
             return;
-        if (page->sources[i] == NULL) {
-            page->sources[i] = dup(source, TV_WATCH_SOURCE_BYTES);
-            page->source_hashes[i] = hash;
+        if (sheet->sources[i] == NULL) {
+            sheet->sources[i] = dup(source, TV_WATCH_SOURCE_BYTES);
+            sheet->source_hashes[i] = hash;
             return;
         }
     }
@@ -122,18 +122,17 @@ static size_t find_text(tv_slice in, tv_slice text)
  * The RowKeys that a partition scan returned begin alike: does a literal of the filter stand there,
  * always at the same place?  Then a range of RowKeys could have been asked for.
  */
-static void look_for_literal(tv_watch_shape_page *page, const tv_watch_query *query,
-                             tv_slice prefix)
+static void look_for_literal(tv_sheet_shape *sheet, const tv_watch_query *query, tv_slice prefix)
 {
     enum { TRIES = 16 };
     const tv_node *root = query->filter ? query->filter->root : NULL;
     const tv_node *node = root && root->kind == TV_NODE_AND ? root->first : root;
 
-    if (page->literal_tries == TRIES) {
-        page->literal_tries /= 2;
-        page->literal_hits /= 2;
+    if (sheet->literal_tries == TRIES) {
+        sheet->literal_tries /= 2;
+        sheet->literal_hits /= 2;
     }
-    page->literal_tries++;
+    sheet->literal_tries++;
     for (; node; node = root->kind == TV_NODE_AND ? node->next : NULL) {
         char room[24];
 
@@ -146,119 +145,119 @@ static void look_for_literal(tv_watch_shape_page *page, const tv_watch_query *qu
 
         if (at == SIZE_MAX)
             continue;
-        if (page->literal == NULL || page->literal_at != at ||
-            !tv_slice_eq(tv_slice_of(page->literal), name)) {
-            free(page->literal);
-            page->literal = dup(name, 255);
-            page->literal_at = (uint32_t)at;
-            page->literal_hits = 0;
+        if (sheet->literal == NULL || sheet->literal_at != at ||
+            !tv_slice_eq(tv_slice_of(sheet->literal), name)) {
+            free(sheet->literal);
+            sheet->literal = dup(name, 255);
+            sheet->literal_at = (uint32_t)at;
+            sheet->literal_hits = 0;
         }
-        page->literal_hits++;
+        sheet->literal_hits++;
         return;
     }
 }
 
 /* How close together lies what a partition scan returned. */
-static void record_span(tv_watch_shape_page *page, const tv_watch_query *query)
+static void record_span(tv_sheet_shape *sheet, const tv_watch_query *query)
 {
     tv_slice first = row_key_of(query->first_key), last = row_key_of(query->last_key);
 
-    page->sums[TV_SHAPE_SPANS]++;
-    page->sums[TV_SHAPE_SPAN_ROWS] += query->last - query->first + 1;
-    page->sums[TV_SHAPE_SPAN_RETURNED] += query->returned;
-    tv_kept_key_set(&page->span_first, first, 0);
-    tv_kept_key_set(&page->span_last, last, 0);
-    tv_kept_key_set(&page->looked_first, row_key_of(query->first_looked), 0);
-    tv_kept_key_set(&page->looked_last, row_key_of(query->last_looked), 0);
-    look_for_literal(page, query, tv_slice_take(first, common_prefix(first, last)));
+    sheet->sums[TV_SHAPE_SPANS]++;
+    sheet->sums[TV_SHAPE_SPAN_ROWS] += query->last - query->first + 1;
+    sheet->sums[TV_SHAPE_SPAN_RETURNED] += query->returned;
+    tv_kept_key_set(&sheet->span_first, first, 0);
+    tv_kept_key_set(&sheet->span_last, last, 0);
+    tv_kept_key_set(&sheet->looked_first, row_key_of(query->first_looked), 0);
+    tv_kept_key_set(&sheet->looked_last, row_key_of(query->last_looked), 0);
+    look_for_literal(sheet, query, tv_slice_take(first, common_prefix(first, last)));
 }
 
 /* A query may go on by key where another page of it ended, without a token. */
-static void record_bounds(tv_watch_shape_page *page, const tv_watch_query *query)
+static void record_bounds(tv_sheet_shape *sheet, const tv_watch_query *query)
 {
     tv_shape_case letters;
 
     if (query->is_prefix_range)
-        page->sums[TV_SHAPE_PREFIX_RANGES]++;
-    if (!(page->flags & (TV_SHAPE_ROW_SPAN | TV_SHAPE_PARTITION_SPAN)))
+        sheet->sums[TV_SHAPE_PREFIX_RANGES]++;
+    if (!(sheet->flags & (TV_SHAPE_ROW_SPAN | TV_SHAPE_PARTITION_SPAN)))
         return;
     /* `RowKey gt 'x'` begins with the first key behind x, which is x and 01. */
-    if (query->from.len > 1 && page->last_key &&
-        page->last_key == tv_hash(tv_slice_take(query->from, query->from.len - 1)))
-        page->sums[TV_SHAPE_WALKS_BY_KEY]++;
+    if (query->from.len > 1 && sheet->last_key &&
+        sheet->last_key == tv_hash(tv_slice_take(query->from, query->from.len - 1)))
+        sheet->sums[TV_SHAPE_WALKS_BY_KEY]++;
     if (query->filter) {
         letters = tv_shape_bounds_case(query->filter);
-        page->sums[TV_SHAPE_UPPER_BOUNDS] += letters == TV_SHAPE_CASE_UPPER;
-        page->sums[TV_SHAPE_LOWER_BOUNDS] += letters == TV_SHAPE_CASE_LOWER;
+        sheet->sums[TV_SHAPE_UPPER_BOUNDS] += letters == TV_SHAPE_CASE_UPPER;
+        sheet->sums[TV_SHAPE_LOWER_BOUNDS] += letters == TV_SHAPE_CASE_LOWER;
     }
     if (query->last_key.len)
-        page->last_key = tv_hash(query->last_key);
+        sheet->last_key = tv_hash(query->last_key);
 }
 
-static void record_partition(tv_watch_shape_page *page, const tv_watch_query *query)
+static void record_partition(tv_sheet_shape *sheet, const tv_watch_query *query)
 {
     uint64_t hash = tv_hash(query->partition);
 
-    page->partitions[hash >> 6 & 3] |= UINT64_C(1) << (hash & 63);
-    if (page->largest.len == 0 || query->examined > page->largest_looked) {
-        page->largest_looked = query->examined;
-        tv_kept_key_set(&page->largest, query->partition, query->partition.len);
+    sheet->partitions[hash >> 6 & 3] |= UINT64_C(1) << (hash & 63);
+    if (sheet->largest.len == 0 || query->examined > sheet->largest_looked) {
+        sheet->largest_looked = query->examined;
+        tv_kept_key_set(&sheet->largest, query->partition, query->partition.len);
     }
 }
 
 /* The first page of a query stands for all of them. */
-static void record_execution(tv_watch_shape_page *page, const tv_watch_event *event,
+static void record_execution(tv_sheet_shape *sheet, const tv_watch_event *event,
                              const tv_shape *shape)
 {
     const tv_watch_query *query = &event->query;
 
-    page->sums[TV_SHAPE_EXECUTIONS]++;
-    page->sums[TV_SHAPE_PLANS + query->plan]++;
-    page->sums[TV_SHAPE_RESIDUAL] += query->has_residual;
-    page->sums[TV_SHAPE_RANGES] += query->range_count;
-    page->sums[TV_SHAPE_LIST] += shape->list_len;
-    tv_raise(&page->maxima[TV_SHAPE_RANGES_MAX], query->range_count);
-    tv_raise(&page->maxima[TV_SHAPE_LIST_MAX], shape->list_len);
-    if (page->comparisons < shape->comparisons)
-        page->comparisons = shape->comparisons;
-    record_bounds(page, query);
+    sheet->sums[TV_SHAPE_EXECUTIONS]++;
+    sheet->sums[TV_SHAPE_PLANS + query->plan]++;
+    sheet->sums[TV_SHAPE_RESIDUAL] += query->has_residual;
+    sheet->sums[TV_SHAPE_RANGES] += query->range_count;
+    sheet->sums[TV_SHAPE_LIST] += shape->list_len;
+    tv_raise(&sheet->maxima[TV_SHAPE_RANGES_MAX], query->range_count);
+    tv_raise(&sheet->maxima[TV_SHAPE_LIST_MAX], shape->list_len);
+    if (sheet->comparisons < shape->comparisons)
+        sheet->comparisons = shape->comparisons;
+    record_bounds(sheet, query);
     if (query->partition.data)
-        record_partition(page, query);
+        record_partition(sheet, query);
 }
 
-static void record_share(tv_watch_shape_page *page, float share)
+static void record_share(tv_sheet_shape *sheet, float share)
 {
-    if (page->share_low > share)
-        page->share_low = share;
-    if (page->share_high < share)
-        page->share_high = share;
+    if (sheet->share_low > share)
+        sheet->share_low = share;
+    if (sheet->share_high < share)
+        sheet->share_high = share;
 }
 
-static void record_page(tv_watch_shape_page *page, const tv_watch_event *event,
-                        const tv_shape *shape, tv_walks *walks)
+static void record_page(tv_sheet_shape *sheet, const tv_watch_event *event, const tv_shape *shape,
+                        tv_walks *walks)
 {
     const tv_watch_query *query = &event->query;
     uint64_t examined = query->examined, returned = query->returned;
 
     if (event->status >= 300) {
-        page->sums[TV_SHAPE_FAILURES]++;
+        sheet->sums[TV_SHAPE_FAILURES]++;
         return;
     }
     if (query->token_in || query->token_out || query->plan == TV_PLAN_TABLE)
         tv_walks_page(walks, event, shape->fingerprint, &examined, &returned);
     if (query->token_in == 0)
-        record_execution(page, event, shape);
-    page->sums[TV_SHAPE_PAGES]++;
-    page->sums[TV_SHAPE_EXAMINED] += query->examined;
-    page->sums[TV_SHAPE_RETURNED] += query->returned;
-    page->sums[TV_SHAPE_BYTES_OUT] += event->bytes_out;
-    tv_raise(&page->maxima[TV_SHAPE_EXAMINED_MAX], examined);
-    tv_raise(&page->maxima[TV_SHAPE_RETURNED_MAX], returned);
-    page->latencies[tv_latency_slot(event->duration_ns)]++;
+        record_execution(sheet, event, shape);
+    sheet->sums[TV_SHAPE_PAGES]++;
+    sheet->sums[TV_SHAPE_EXAMINED] += query->examined;
+    sheet->sums[TV_SHAPE_RETURNED] += query->returned;
+    sheet->sums[TV_SHAPE_BYTES_OUT] += event->bytes_out;
+    tv_raise(&sheet->maxima[TV_SHAPE_EXAMINED_MAX], examined);
+    tv_raise(&sheet->maxima[TV_SHAPE_RETURNED_MAX], returned);
+    sheet->latencies[tv_latency_slot(event->duration_ns)]++;
     if (query->examined)
-        record_share(page, (float)query->returned / (float)query->examined);
+        record_share(sheet, (float)query->returned / (float)query->examined);
     if (query->returned >= 2 && query->plan == TV_PLAN_PARTITION && query->first_key.len)
-        record_span(page, query);
+        record_span(sheet, query);
 }
 
 static bool is_point(const tv_watch_query *query)
@@ -266,7 +265,7 @@ static bool is_point(const tv_watch_query *query)
     return query->plan == TV_PLAN_POINT && query->range_count == 1 && query->token_in == 0;
 }
 
-void tv_record_query(tv_watch_shard *shard, tv_page *page, tv_watch_table_page *table,
+void tv_record_query(tv_watch_shard *shard, tv_sheet *sheet, tv_sheet_table *table,
                      const tv_watch_event *event)
 {
     const tv_watch_query *query = &event->query;
@@ -275,11 +274,11 @@ void tv_record_query(tv_watch_shard *shard, tv_page *page, tv_watch_table_page *
 
     if (query->filter || query->shape) {
         const tv_shape *shape = find_shape(shard, query);
-        tv_watch_shape_page *found = tv_page_shape(page, event->table, shape->fingerprint, &is_new);
+        tv_sheet_shape *found = tv_sheet_shape_of(sheet, event->table, shape->fingerprint, &is_new);
 
         fingerprint = shape->fingerprint;
         if (found == NULL) {
-            page->shape_overflows++;
+            sheet->shape_overflows++;
         } else {
             if (is_new)
                 describe(found, event, shape);
@@ -296,5 +295,5 @@ void tv_record_query(tv_watch_shard *shard, tv_page *page, tv_watch_table_page *
         table->sums[TV_WATCH_TABLE_POINT_READS]++;
     else if (query->token_in == 0)
         table->sums[TV_WATCH_TABLE_EXECUTIONS]++;
-    tv_record_sample_query(shard, page, event, fingerprint);
+    tv_record_sample_query(shard, sheet, event, fingerprint);
 }

@@ -46,10 +46,10 @@ static void add_changed(tv_watch_sample *sample, const tv_watch_key *key)
     }
 }
 
-static tv_watch_sample *begin_sample(tv_watch_shard *shard, tv_page *page,
+static tv_watch_sample *begin_sample(tv_watch_shard *shard, tv_sheet *sheet,
                                      const tv_watch_event *event, uint32_t weight)
 {
-    tv_watch_sample *sample = tv_page_sample(page, shard->watch->samples_max);
+    tv_watch_sample *sample = tv_sheet_add_sample(sheet, shard->watch->samples_max);
 
     if (sample == NULL)
         return NULL;
@@ -71,12 +71,12 @@ static void add_key(tv_watch_sample *sample, tv_slice key, size_t partition_len)
     sample->key_hash = tv_hash(key);
 }
 
-void tv_record_sample_key(tv_watch_shard *shard, tv_page *page, const tv_watch_event *event,
+void tv_record_sample_key(tv_watch_shard *shard, tv_sheet *sheet, const tv_watch_event *event,
                           const tv_watch_key *key)
 {
     bool is_conflict = key->outcome == TV_WATCH_CONFLICT;
     uint32_t weight = sample_weight(shard, is_conflict || is_always_sampled(event));
-    tv_watch_sample *sample = weight ? begin_sample(shard, page, event, weight) : NULL;
+    tv_watch_sample *sample = weight ? begin_sample(shard, sheet, event, weight) : NULL;
 
     if (sample == NULL)
         return;
@@ -102,12 +102,12 @@ uint32_t tv_record_query_units(const tv_watch_event *event)
     return units < 1 ? 1 : units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
 }
 
-void tv_record_sample_query(tv_watch_shard *shard, tv_page *page, const tv_watch_event *event,
+void tv_record_sample_query(tv_watch_shard *shard, tv_sheet *sheet, const tv_watch_event *event,
                             uint64_t fingerprint)
 {
     const tv_watch_query *query = &event->query;
     uint32_t weight = sample_weight(shard, is_always_sampled(event));
-    tv_watch_sample *sample = weight ? begin_sample(shard, page, event, weight) : NULL;
+    tv_watch_sample *sample = weight ? begin_sample(shard, sheet, event, weight) : NULL;
 
     if (sample == NULL)
         return;

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "insight/watch/page.h"
+#include "insight/watch/sheet.h"
 
 enum {
     TV_RETRY_IDS = 4096,

@@ -1,7 +1,7 @@
 /*
- * A shard: the page that one thread fills, and how a fold takes it away.
+ * A shard: the sheet that one thread fills, and how a fold takes it away.
  *
- * The thread is inside its epoch (base/epoch.h) during tv_watch_record.  A fold puts an empty page
+ * The thread is inside its epoch (base/epoch.h) during tv_watch_record.  A fold puts an empty sheet
  * in the place of the full one and waits until the thread has left.  Tables that leave, and their
  * traffic by key, are let go by the same wait: tables.c.
  */
@@ -9,7 +9,7 @@
 #define TV_INSIGHT_WATCH_SHARD_H
 
 #include "base/epoch.h"
-#include "insight/watch/page.h"
+#include "insight/watch/sheet.h"
 #include "insight/watch/watch.h"
 
 /** The shape of a filter's structure: made once, found by the hash of the structure. */
@@ -22,7 +22,7 @@ typedef struct tv_shape_cache {
 enum { TV_SHAPE_CACHE_SIZE = 128 };
 
 struct tv_watch_shard {
-    _Alignas(64) _Atomic(tv_page *) page;
+    _Alignas(64) _Atomic(tv_sheet *) sheet;
     tv_epoch *epoch;    /* that of traffic by key where that is counted, too */
     atomic_uint period; /* of sampling: 1, 16 or 64; by the fold */
     tv_watch *watch;
@@ -34,11 +34,12 @@ struct tv_watch_shard {
     tv_shape_cache *shapes;
 
     /* The fold's, with the lock of the watch. */
-    tv_page *spare;
-    int64_t taken_ns; /* when the page was last taken, by the monotonic clock */
+    tv_sheet *spare;
+    int64_t taken_ns; /* when the sheet was last taken, by the monotonic clock */
 };
 
-/** Give the thread the spare page, and wait until nobody writes to the other, which is returned. */
-tv_page *tv_watch_shard_take(tv_watch_shard *shard);
+/** Give the thread the spare sheet, and wait until nobody writes to the other, which is returned.
+ */
+tv_sheet *tv_watch_shard_take(tv_watch_shard *shard);
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef TV_INSIGHT_WATCH_SKETCH_H
 #define TV_INSIGHT_WATCH_SKETCH_H
 
-#include "insight/watch/page.h"
+#include "insight/watch/sheet.h"
 #include "insight/watch/tally.h"
 
 enum { TV_WATCH_SKETCH_KEYS = 32 };

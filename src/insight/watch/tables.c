@@ -4,11 +4,11 @@
  *
  *  (1) `places` has the number of a place's table, or 0.  A request is recorded only if its number
  *      is that one, which it looks at inside of its shard's epoch.
- *  (2) Tables leave before pages are taken, under the lock that nobody gets a place without until
- *      these were folded.  So no page has two tables of one place; what it has of a table that is
+ *  (2) Tables leave before sheets are taken, under the lock that nobody gets a place without until
+ *      these were folded.  So no sheet has two tables of one place; what it has of a table that is
  *      gone is skipped.
  *  (3) Traffic by key of a table that leaves or was dropped is taken from its place first, and
- * given back when pages have been taken: then nobody counts in it.
+ *      given back when sheets have been taken: then nobody counts in it.
  */
 #include <stdlib.h>
 #include <string.h>

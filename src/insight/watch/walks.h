@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "insight/watch/page.h"
+#include "insight/watch/sheet.h"
 
 enum { TV_WALKS_MAX = 4096, TV_WALK_IDLE_S = 60 };
 

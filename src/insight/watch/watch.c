@@ -86,8 +86,8 @@ tv_watch *tv_watch_new(const tv_watch_options *options)
         shard->random = (uint64_t)i + 1;
         shard->shapes = tv_calloc(TV_SHAPE_CACHE_SIZE, sizeof *shard->shapes);
         atomic_init(&shard->period, 1);
-        atomic_init(&shard->page, tv_page_new());
-        shard->spare = tv_page_new();
+        atomic_init(&shard->sheet, tv_sheet_new());
+        shard->spare = tv_sheet_new();
         shard->taken_ns = tv_clock_mono_ns();
     }
     set_offset(watch);
@@ -103,8 +103,8 @@ void tv_watch_free(tv_watch *watch)
         return;
 
     for (int i = 0; i < watch->options.shard_count; i++) {
-        tv_page_free(atomic_load(&watch->shards[i].page));
-        tv_page_free(watch->shards[i].spare);
+        tv_sheet_free(atomic_load(&watch->shards[i].sheet));
+        tv_sheet_free(watch->shards[i].spare);
         free(watch->shards[i].shapes);
     }
     free(watch->shards);
@@ -138,9 +138,9 @@ tv_watch_shard *tv_watch_shard_at(tv_watch *watch, int index)
 
 /* --- taking in what shards have --- */
 
-tv_page *tv_watch_shard_take(tv_watch_shard *shard)
+tv_sheet *tv_watch_shard_take(tv_watch_shard *shard)
 {
-    tv_page *full = atomic_exchange(&shard->page, shard->spare);
+    tv_sheet *full = atomic_exchange(&shard->sheet, shard->spare);
     uint64_t then = tv_epoch_look(shard->epoch);
 
     shard->spare = NULL;
@@ -149,7 +149,7 @@ tv_page *tv_watch_shard_take(tv_watch_shard *shard)
     return full;
 }
 
-/* How many requests one sample stands for, by the rate since the page was last taken. */
+/* How many requests one sample stands for, by the rate since the sheet was last taken. */
 static unsigned period_for(const tv_watch *watch, uint64_t requests, int64_t ns)
 {
     double rate = ns > 0 ? (double)requests * 1e9 / (double)ns : 0;
@@ -164,13 +164,13 @@ static void take_in(tv_watch *watch)
     watch->period = 1;
     for (int i = 0; i < watch->options.shard_count; i++) {
         tv_watch_shard *shard = &watch->shards[i];
-        tv_page *page = tv_watch_shard_take(shard);
+        tv_sheet *sheet = tv_watch_shard_take(shard);
         int64_t now = tv_clock_mono_ns();
-        unsigned period = period_for(watch, page->requests, now - shard->taken_ns);
+        unsigned period = period_for(watch, sheet->requests, now - shard->taken_ns);
 
-        tv_watch_fold_page(watch, page);
-        tv_page_reset(page);
-        shard->spare = page;
+        tv_watch_fold_sheet(watch, sheet);
+        tv_sheet_reset(sheet);
+        shard->spare = sheet;
         shard->taken_ns = now;
         atomic_store_explicit(&shard->period, period, memory_order_relaxed);
         if (watch->period < period)

@@ -1,4 +1,4 @@
-/* Threads record while another takes their pages and others ask: nothing is lost. */
+/* Threads record while another takes their sheets and others ask: nothing is lost. */
 #include "base/background.h"
 #include "fixture.h"
 

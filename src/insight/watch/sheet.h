@@ -1,11 +1,11 @@
 /*
  * What one shard has recorded since it was last taken: exact sums for each table and each
- * shape that it met, and samples of keys.  A page is plain memory with one owner at a time.  The
+ * shape that it met, and samples of keys.  A sheet is plain memory with one owner at a time.  The
  * shard's thread fills one; a fold gives it another in its place (shard.h) and then reads
  * this one.
  */
-#ifndef TV_INSIGHT_WATCH_PAGE_H
-#define TV_INSIGHT_WATCH_PAGE_H
+#ifndef TV_INSIGHT_WATCH_SHEET_H
+#define TV_INSIGHT_WATCH_SHEET_H
 
 #include <stddef.h>
 #include <string.h>
@@ -66,8 +66,8 @@ typedef enum tv_table_max {
     TV_WATCH_TABLE_READ_RUN_MAX,
     TV_WATCH_TABLE_WRITE_RUN_MAX,
     TV_WATCH_TABLE_ACROSS_MAX,
-    TV_WATCH_TABLE_PAGE_MAXIMA,
-    TV_WATCH_TABLE_PEAK = TV_WATCH_TABLE_PAGE_MAXIMA, /* units in 10 s: by the fold */
+    TV_WATCH_TABLE_SHEET_MAXIMA,
+    TV_WATCH_TABLE_PEAK = TV_WATCH_TABLE_SHEET_MAXIMA, /* units in 10 s: by the fold */
     TV_WATCH_TABLE_SUSTAINED,
     TV_WATCH_TABLE_MAXIMA,
 } tv_table_max;
@@ -90,8 +90,8 @@ typedef enum tv_shape_sum {
     TV_SHAPE_WALKS_BY_KEY,
     TV_SHAPE_UPPER_BOUNDS,
     TV_SHAPE_LOWER_BOUNDS,
-    TV_SHAPE_PAGE_SUMS, /* the rest by the fold: how walks ended */
-    TV_SHAPE_TO_END = TV_SHAPE_PAGE_SUMS,
+    TV_SHAPE_SHEET_SUMS, /* the rest by the fold: how walks ended */
+    TV_SHAPE_TO_END = TV_SHAPE_SHEET_SUMS,
     TV_SHAPE_LEFT,
     TV_SHAPE_LEFT_PAGES,
     TV_SHAPE_LEFT_RETURNED,
@@ -142,23 +142,23 @@ typedef struct tv_few_clients {
 void tv_few_clients_add(tv_few_clients *clients, uint64_t hash);
 void tv_few_clients_join(tv_few_clients *clients, const tv_few_clients *more);
 
-typedef struct tv_watch_table_page {
+typedef struct tv_sheet_table {
     uint32_t table;
     int64_t first_ns, last_ns; /* of the requests */
     uint64_t sums[TV_WATCH_TABLE_SUMS];
-    uint64_t maxima[TV_WATCH_TABLE_PAGE_MAXIMA];
+    uint64_t maxima[TV_WATCH_TABLE_SHEET_MAXIMA];
     tv_few_clients read_clients, write_clients;
     tv_kept_key read_first, read_last; /* of the last run of reads; len is 0 without one */
     tv_kept_key write_first, write_last;
-} tv_watch_table_page;
+} tv_sheet_table;
 
-/** Texts are malloc'ed, and the page's until a fold takes them. */
-typedef struct tv_watch_shape_page {
+/** Texts are malloc'ed, and the sheet's until a fold takes them. */
+typedef struct tv_sheet_shape {
     uint32_t table;
     uint64_t fingerprint;
     uint32_t flags, comparisons;
     bool has_select, has_top, select_differs, selects_keys;
-    uint64_t sums[TV_SHAPE_PAGE_SUMS];
+    uint64_t sums[TV_SHAPE_SHEET_SUMS];
     uint64_t maxima[TV_SHAPE_MAXIMA];
     uint32_t latencies[TV_WATCH_LATENCIES];
     float share_low, share_high; /* of examined rows that one page returned; low above high: none */
@@ -176,7 +176,7 @@ typedef struct tv_watch_shape_page {
     char *literal;       /* name of the property whose value stands in these RowKeys, */
     uint32_t literal_at; /* behind so many bytes, */
     uint32_t literal_hits, literal_tries; /* in so many of the last of them */
-} tv_watch_shape_page;
+} tv_sheet_shape;
 
 /** One entity of a request, or one page of a query; stands for `weight` of its kind. */
 typedef struct tv_watch_sample {
@@ -195,46 +195,46 @@ typedef struct tv_watch_sample {
     tv_kept_key key;
 } tv_watch_sample;
 
-typedef struct tv_page {
+typedef struct tv_sheet {
     uint64_t requests;
     uint64_t dropped;         /* samples that found no room */
     uint64_t shape_overflows; /* executions of shapes that found none */
-    tv_watch_table_page *tables;
+    tv_sheet_table *tables;
     size_t table_count, table_size;
     uint32_t *table_slots; /* by place: 1 + its index among these, or 0 */
     size_t table_slot_count;
-    tv_watch_shape_page **shapes; /* each allocated once, and used again */
+    tv_sheet_shape **shapes; /* each allocated once, and used again */
     size_t shape_count, shape_size;
     uint16_t shape_slots[1024]; /* a hash table of 1 + index */
     tv_watch_sample *samples;
     size_t sample_count, sample_size;
-} tv_page;
+} tv_sheet;
 
-enum { TV_PAGE_SHAPES_MAX = 512 };
+enum { TV_SHEET_SHAPES_MAX = 512 };
 
-tv_page *tv_page_new(void);
-void tv_page_free(tv_page *page);
+tv_sheet *tv_sheet_new(void);
+void tv_sheet_free(tv_sheet *sheet);
 
 /** Forget what was recorded; the memory stays. */
-void tv_page_reset(tv_page *page);
+void tv_sheet_reset(tv_sheet *sheet);
 
 /** The table's sums, zero at first. */
-tv_watch_table_page *tv_page_add_table(tv_page *page, uint32_t table);
-static inline tv_watch_table_page *tv_page_table(tv_page *page, uint32_t table)
+tv_sheet_table *tv_sheet_add_table(tv_sheet *sheet, uint32_t table);
+static inline tv_sheet_table *tv_sheet_table_of(tv_sheet *sheet, uint32_t table)
 {
     uint32_t place = tv_watch_place(table);
 
-    if (place < page->table_slot_count && page->table_slots[place])
-        return &page->tables[page->table_slots[place] - 1];
-    return tv_page_add_table(page, table);
+    if (place < sheet->table_slot_count && sheet->table_slots[place])
+        return &sheet->tables[sheet->table_slots[place] - 1];
+    return tv_sheet_add_table(sheet, table);
 }
 
 /** The shape's sums; NULL when there are too many.  `ret_is_new` when it is not filled in yet. */
-tv_watch_shape_page *tv_page_shape(tv_page *page, uint32_t table, uint64_t fingerprint,
-                                   bool *ret_is_new);
+tv_sheet_shape *tv_sheet_shape_of(tv_sheet *sheet, uint32_t table, uint64_t fingerprint,
+                                  bool *ret_is_new);
 
 /** Room for a sample, NULL when there are `count_max` already. */
-tv_watch_sample *tv_page_sample(tv_page *page, size_t count_max);
+tv_watch_sample *tv_sheet_add_sample(tv_sheet *sheet, size_t count_max);
 
 /** Which of TV_WATCH_LATENCIES a duration belongs to, and the middle of a slot in ms. */
 int tv_latency_slot(int64_t ns);

@@ -125,7 +125,7 @@ static bool run_slice(tv_task *task, bool must_end)
 }
 
 /* After a slice: the task waits for its next one, or is gone from the account. */
-static void settle(tv_turns *turns, account *a, tv_task *task, bool is_done)
+static void end_slice(tv_turns *turns, account *a, tv_task *task, bool is_done)
 {
     turns->counts.running--;
     a->running--;
@@ -154,7 +154,7 @@ static void serve(tv_turns *turns, tv_task *task, account *a)
     pthread_mutex_unlock(&turns->lock);
     bool is_done = run_slice(task, must_end);
     pthread_mutex_lock(&turns->lock);
-    settle(turns, a, task, is_done);
+    end_slice(turns, a, task, is_done);
     if (is_done) {
         tv_mail_chain reply = {0};
 

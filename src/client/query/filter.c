@@ -210,7 +210,7 @@ static void wrap(tvc_text *text, tv_slice before)
 }
 
 /* What an operation makes of its filter: still that, or its error. */
-static tavola_filter *settle(tavola_filter *filter)
+static tavola_filter *check_limits(tavola_filter *filter)
 {
     tavola_err err = TAVOLA_OK;
 
@@ -254,7 +254,7 @@ static tavola_filter *join(tavola_filter *a, tavola_filter *b, tvc_joint joint, 
 
     a->depth = b_depth > a->depth ? b_depth : a->depth;
     tavola_filter_free(b);
-    return settle(a);
+    return check_limits(a);
 }
 
 tavola_filter *tavola_and(tavola_filter *a, tavola_filter *b)
@@ -277,5 +277,5 @@ tavola_filter *tavola_not(tavola_filter *a)
     wrap(&a->text, TV_LIT("not ("));
     a->joint = TVC_JOINT_NONE;
     a->depth++;
-    return settle(a);
+    return check_limits(a);
 }

@@ -177,8 +177,8 @@ static bool is_for_all(tavola_err err, const char *code)
 }
 
 /* Give outcomes to those that were sent, as far as the result of the batch has them. */
-static void settle_sent(tavola_bulk *bulk, bulk_flight *flight, tavola_err err,
-                        const tavola_call *call)
+static void give_outcomes(tavola_bulk *bulk, bulk_flight *flight, tavola_err err,
+                          const tavola_call *call)
 {
     int index = call->failed_index;
 
@@ -243,7 +243,7 @@ static void wait_for(tavola_bulk *bulk, bulk_flight *flight)
     tavola_err err = tavola_op_wait(op, UINT32_MAX);
 
     flight->op = NULL;
-    settle_sent(bulk, flight, err, op->call);
+    give_outcomes(bulk, flight, err, op->call);
     if (err)
         tvc_call_take_outcome(bulk->call, op->call);
     tavola_op_free(op);

@@ -380,7 +380,7 @@ uint64_t tv_cluster_boot(const tv_cluster *cluster)
     return (uint64_t)tv_nodes_incarnation(cluster->nodes);
 }
 
-tv_err tv_cluster_settle_boots(void *ctx, tv_arena *arena, tv_extent_boots *ret_boots)
+tv_err tv_cluster_shut_out_boots(void *ctx, tv_arena *arena, tv_extent_boots *ret_boots)
 {
     tv_cluster *cluster = ctx;
     size_t count;

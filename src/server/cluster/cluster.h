@@ -62,7 +62,7 @@ tv_err tv_cluster_reload_dropped(void *cluster);
 
 /** The number of this node's extents (tv_extent_pool_options), and who can still make some. */
 uint64_t tv_cluster_boot(const tv_cluster *cluster);
-tv_err tv_cluster_settle_boots(void *cluster, tv_arena *arena, tv_extent_boots *ret_boots);
+tv_err tv_cluster_shut_out_boots(void *cluster, tv_arena *arena, tv_extent_boots *ret_boots);
 
 /** NULL before the start. */
 tv_balancer *tv_cluster_balancer(tv_cluster *cluster);

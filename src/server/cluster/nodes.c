@@ -488,12 +488,12 @@ static bool knows_clocks(const tv_nodes *nodes)
  * Before it takes writes.  Those that have not beaten by the end of it are silent, and their
  * clocks do not count.  No other thread knows of this node yet.
  */
-static tv_err settle_clock(tv_nodes *nodes)
+static tv_err wait_for_clocks(tv_nodes *nodes)
 {
     tv_pool *pool = nodes->options.pool;
     tv_err err = look(nodes);
 
-    for (int i = 0; i < TV_NODES_SETTLE_MS / LOOK_MS && err == TV_OK && may_be_far_ahead(nodes) &&
+    for (int i = 0; i < TV_NODES_CLOCKS_MS / LOOK_MS && err == TV_OK && may_be_far_ahead(nodes) &&
                     !knows_clocks(nodes);
          i++) {
         if (nodes->options.pause)
@@ -524,7 +524,7 @@ tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
         err = take_any_number(nodes);
     snprintf(nodes->name, sizeof nodes->name, "%lld", (long long)nodes->incarnation);
     if (err == TV_OK)
-        err = settle_clock(nodes);
+        err = wait_for_clocks(nodes);
     if (err) {
         tv_nodes_abandon(nodes);
         return err;

@@ -36,7 +36,7 @@ enum {
     TV_NODES_SKEW_TOLD_MS = 1000,     /* from the median: a line in the log */
     TV_NODES_SKEW_AHEAD_MS = 5000,    /* ahead of it: no writes */
     TV_NODES_FRESH_MS = 10000,        /* the clock of a beat older than this says nothing */
-    TV_NODES_SETTLE_MS = 4000,        /* a node that lives has beaten at least once in that time */
+    TV_NODES_CLOCKS_MS = 4000,        /* a node that lives has beaten at least once in that time */
     TV_NODES_MAX = 1000,
 };
 
@@ -59,7 +59,7 @@ typedef struct tv_nodes_options {
 
 /**
  * Take an incarnation and write the first beat.  Waits; when this clock looks as if it were far
- * ahead, for up to TV_NODES_SETTLE_MS, until others have beaten and tv_nodes_read_clock is
+ * ahead, for up to TV_NODES_CLOCKS_MS, until others have beaten and tv_nodes_read_clock is
  * certain about it: a node with a wrong clock takes no write at all.  TV_ERR_CORRUPT: the object
  * holds something that this source does not understand.  TV_ERR_NOT_IMPLEMENTED: the nodes of this
  * cluster use a higher level.

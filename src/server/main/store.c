@@ -200,7 +200,7 @@ static bool open_pool_extents(tv_server *server, char *reterr_text, size_t reter
         .reserve_percent = server->config.pool_reserve_percent,
         .times = {.sweep_gap_ms = server->config.test.sweep_gap_ms,
                   .remove_delay_ms = server->config.test.remove_delay_ms},
-        .settle_boots = tv_cluster_settle_boots,
+        .shut_out_boots = tv_cluster_shut_out_boots,
         .ctx = server->cluster,
     };
 

@@ -323,7 +323,7 @@ static size_t ask_targets(tv_call *call, tv_target_ask *ret_asks)
     return 2;
 }
 
-static void settle_targets(tv_call *call)
+static void charge_rest(tv_call *call)
 {
     const tv_request *req = call->req;
     uint64_t bytes = req->out.len + req->out_length;
@@ -350,6 +350,6 @@ const tv_service_spec tv_blob_spec = {
     .enter = enter,
     .explain = explain,
     .targets = ask_targets,
-    .settle = settle_targets,
+    .charge_rest = charge_rest,
     .release = release,
 };

@@ -151,7 +151,7 @@ static size_t ask_targets(tv_call *call, tv_target_ask *ret_asks)
 }
 
 /* A get or peek of several messages; one was charged when it came. */
-static void settle_targets(tv_call *call)
+static void charge_rest(tv_call *call)
 {
     int op = tv_call_op(call);
     size_t count = tv_queue_call_of(call)->get.message_count;
@@ -171,5 +171,5 @@ const tv_service_spec tv_queue_spec = {
     .miss = miss,
     .explain = explain,
     .targets = ask_targets,
-    .settle = settle_targets,
+    .charge_rest = charge_rest,
 };

@@ -524,7 +524,7 @@ static void on_done(void *ctx, tv_request *req)
         return;
 
     tv_assert(call->req == req && !call->is_away);
-    tv_call_settle_targets(call);
+    tv_call_charge_rest(call);
     observe(call, end_ns);
     release(call);
     if (service->record && tv_catalog_has_analytics(service->catalog))

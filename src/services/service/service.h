@@ -66,7 +66,7 @@ typedef struct tv_service_spec {
     size_t (*targets)(tv_call *call, tv_target_ask *ret_asks);
 
     /** Likewise, when it is done: charge what was not known before. */
-    void (*settle)(tv_call *call);
+    void (*charge_rest)(tv_call *call);
 
     /** The answer is complete and not yet sent: count what its reader may ask for next.  Once. */
     void (*note)(tv_call *call);

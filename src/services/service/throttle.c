@@ -62,10 +62,10 @@ tv_err tv_call_enter_targets(tv_call *call, bool *ret_goes_on)
     return TV_OK;
 }
 
-void tv_call_settle_targets(tv_call *call)
+void tv_call_charge_rest(tv_call *call)
 {
-    if (call->targets && !call->is_throttled && call->service->spec->settle)
-        call->service->spec->settle(call);
+    if (call->targets && !call->is_throttled && call->service->spec->charge_rest)
+        call->service->spec->charge_rest(call);
 }
 
 void tv_call_add_throttle(tv_call *call)

@@ -23,7 +23,7 @@ tv_err tv_call_ask_targets(tv_call *call, const tv_target_ask *asks, size_t coun
 void tv_call_charge_target(tv_call *call, tv_target_scope scope, uint64_t hash, int64_t units);
 
 /** The request is done: charge what was not known before. */
-void tv_call_settle_targets(tv_call *call);
+void tv_call_charge_rest(tv_call *call);
 
 /** For tv_call_start: what a client is told that was refused. */
 void tv_call_add_throttle(tv_call *call);

@@ -132,7 +132,7 @@ const tv_service_spec tv_table_spec = {
     .authorize = authorize,
     .explain = explain,
     .respond_error = tv_table_respond_error,
-    .settle = tv_table_settle,
+    .charge_rest = tv_table_charge_rest,
     .note = tv_table_note,
     .observe = tv_table_observe,
 };

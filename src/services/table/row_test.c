@@ -8,7 +8,7 @@
 struct tv_table_row_test {
     const tv_node *residual;
     const tv_filter *filter;
-    bool *is_needed;       /* by the residual; the ranges may have settled others */
+    bool *is_needed;       /* by the residual; the ranges may have decided others */
     tv_filter_slot *slots; /* one for each name, like is_needed */
     bool needs_keys;
     int timestamp;      /* its index among the names, -1 when it is not needed */

@@ -133,7 +133,7 @@ static uint64_t units_read(tv_call *call)
                                 : 1;
 }
 
-static void settle_page(tv_call *call, const tv_table_bill *bill)
+static void charge_page(tv_call *call, const tv_table_bill *bill)
 {
     uint32_t per_unit = tv_target_choices_of(call->targets)->examined_per_unit;
     const tv_table_scan *scan = &tv_table_call_of(call)->outcome.scan;
@@ -150,7 +150,7 @@ static void settle_page(tv_call *call, const tv_table_bill *bill)
                               (int64_t)(looked ? looked : 1));
 }
 
-void tv_table_settle(tv_call *call)
+void tv_table_charge_rest(tv_call *call)
 {
     const tv_table_bill *bill = tv_table_call_of(call)->bill;
     int op = tv_call_op(call);
@@ -158,7 +158,7 @@ void tv_table_settle(tv_call *call)
     if (bill == NULL)
         return;
     if (op == TV_TABLE_OP_QUERY_ENTITIES)
-        settle_page(call, bill);
+        charge_page(call, bill);
     else if (bill->charged)
         charge(call, bill->partition, (int64_t)units_written(call) - (int64_t)bill->charged);
     else

@@ -45,7 +45,7 @@ tv_err tv_table_admit_query(tv_call *call) TV_WARN_UNUSED;
 void tv_table_bill_add(tv_table_bill *bill, tv_slice key, tv_slice partition_key, tv_slice row_key,
                        tv_slice value);
 
-/** See tv_service_spec.settle. */
-void tv_table_settle(tv_call *call);
+/** See tv_service_spec.charge_rest. */
+void tv_table_charge_rest(tv_call *call);
 
 #endif

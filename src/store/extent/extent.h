@@ -92,7 +92,7 @@ typedef struct tv_extent_pool_options {
      * error when that cannot be said: then nothing is collected.  The list is in `arena`.
      * NULL: nothing is ever collected.
      */
-    tv_err (*settle_boots)(void *ctx, tv_arena *arena, tv_extent_boots *ret_boots);
+    tv_err (*shut_out_boots)(void *ctx, tv_arena *arena, tv_extent_boots *ret_boots);
     void *ctx;
 } tv_extent_pool_options;
 

@@ -80,7 +80,7 @@ static void empty(tv_buf *buf)
 }
 
 /* Whatever came of the request, all it had is given back here. */
-static void settle_charge(tv_charge *charge)
+static void give_back(tv_charge *charge)
 {
     tv_assert(charge->used == 0);
     tv_charge_done(charge);
@@ -94,7 +94,7 @@ void tv_exchange_free(tv_exchange *exchange)
     empty(&exchange->req.head);
     empty(&exchange->req.out);
     empty(&exchange->body);
-    settle_charge(&exchange->req.charge);
+    give_back(&exchange->req.charge);
     if (hub->free_count == FREE_MAX) {
         release(exchange);
         return;

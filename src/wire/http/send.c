@@ -57,7 +57,7 @@ static tv_stream_result write_out(tv_conn *conn, tv_slice first, tv_slice second
 }
 
 /* The kernel has the piece.  True when another must follow. */
-static bool settle_piece(tv_conn *conn)
+static bool note_sent(tv_conn *conn)
 {
     tv_exchange *exchange = conn->exchange;
 
@@ -145,7 +145,7 @@ static void pump(tv_conn *conn)
 
         if (write_out(conn, head, exchange->piece) != TV_STREAM_DONE)
             return;
-    } while (settle_piece(conn));
+    } while (note_sent(conn));
     go_on(conn);
 }
 
@@ -232,7 +232,7 @@ void tv_conn_piece(tv_exchange *exchange)
 /* Not a new turn: a write that the kernel took at once is reported in the same round. */
 void tv_conn_written(tv_conn *conn)
 {
-    if (conn->exchange->piece.len && settle_piece(conn))
+    if (conn->exchange->piece.len && note_sent(conn))
         pump(conn);
     else
         go_on(conn);

@@ -265,7 +265,7 @@ static bool load(rados_iter *iter, bool is_behind)
 }
 
 /* Stand on the row at `at`, or on the first of a later page. */
-static void settle(rados_iter *iter)
+static void stand_on_row(rados_iter *iter)
 {
     while (iter->at == iter->end) {
         if (iter->is_last) {
@@ -335,7 +335,7 @@ static void seek_in_page(rados_iter *iter, tv_slice key)
             high = middle;
     }
     iter->at = low;
-    settle(iter);
+    stand_on_row(iter);
 }
 
 static void note_sought(rados_iter *iter, tv_slice key)
@@ -371,7 +371,7 @@ static void iter_seek(tv_iter *base, tv_slice key)
     note_sought(iter, key);
     set_position(iter, key);
     if (load(iter, false))
-        settle(iter);
+        stand_on_row(iter);
 }
 
 static bool iter_is_valid(const tv_iter *base)
@@ -386,7 +386,7 @@ static void iter_next(tv_iter *base)
     tv_assert(iter->is_valid);
     iter->at++;
     ask_ahead(iter);
-    settle(iter);
+    stand_on_row(iter);
 }
 
 static tv_slice iter_key(const tv_iter *base)

@@ -84,7 +84,7 @@ static void follow(rocks_iter *iter)
 }
 
 /* Go on to the next row that is not of a dropped range. */
-static void settle(rocks_iter *iter)
+static void skip_dropped(rocks_iter *iter)
 {
     if (iter->left == NULL)
         return;
@@ -110,7 +110,7 @@ static void seek(tv_iter *base, tv_slice key)
     rocksdb_iter_seek(iter->all, key.data, key.len);
     if (iter->left && rocksdb_iter_valid(iter->all))
         follow(iter);
-    settle(iter);
+    skip_dropped(iter);
 }
 
 static bool is_valid(const tv_iter *base)
@@ -125,7 +125,7 @@ static void next(tv_iter *base)
     rocks_iter *iter = (rocks_iter *)base;
 
     rocksdb_iter_next(iter->all);
-    settle(iter);
+    skip_dropped(iter);
 }
 
 static tv_slice key(const tv_iter *base)

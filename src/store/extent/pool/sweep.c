@@ -4,7 +4,7 @@
  * What no row refers to is garbage only if no row will: an upload finishes its extent
  * first and commits its row later, on any node.  So a sweep looks only at
  *
- *   - extents of processes that have ended.  Whoever settles the boots has shut them
+ *   - extents of processes that have ended.  Whoever answers for the boots has shut them
  *     out before the rows are read, so a row of theirs is there by then or never comes;
  *   - extents of live processes that were begun orphan_ms_min ago.  No process submits
  *     a row for one that it began commit_ms_max ago (tv_extents_may_commit), which
@@ -156,7 +156,7 @@ static tv_err find(sweep *s, tv_arena *arena)
     const tv_extent_pool_options *options = &s->extents->options;
     tv_err err;
 
-    err = options->settle_boots(options->ctx, arena, &s->boots);
+    err = options->shut_out_boots(options->ctx, arena, &s->boots);
     if (err)
         return err;
 
@@ -183,7 +183,7 @@ tv_err tv_pool_extents_gc(tv_extents *store, tv_extent_gc *gc)
     tv_arena arena;
     tv_err err;
 
-    if (extents->options.settle_boots == NULL)
+    if (extents->options.shut_out_boots == NULL)
         return TV_OK;
 
     tv_arena_init(&arena);

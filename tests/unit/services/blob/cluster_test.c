@@ -25,7 +25,7 @@ static member a, b;
 static uint64_t live[4];
 static size_t live_count;
 
-static tv_err settle_boots(void *ctx, tv_arena *to, tv_extent_boots *ret_boots)
+static tv_err shut_out_boots(void *ctx, tv_arena *to, tv_extent_boots *ret_boots)
 {
     (void)ctx, (void)to;
     *ret_boots = (tv_extent_boots){live, live_count, 2};
@@ -34,7 +34,7 @@ static tv_err settle_boots(void *ctx, tv_arena *to, tv_extent_boots *ret_boots)
 
 static member member_open(uint64_t boot)
 {
-    member m = {.node = node_open(boot, (tv_extent_pool_options){.settle_boots = settle_boots,
+    member m = {.node = node_open(boot, (tv_extent_pool_options){.shut_out_boots = shut_out_boots,
                                                                  .times.sweep_gap_ms = -1,
                                                                  .times.visit_ms_max = 20})};
     char text[200];

@@ -22,7 +22,7 @@ static struct {
     tv_pool *leader_pool;
 } boots;
 
-static tv_err settle_boots(void *ctx, tv_arena *arena, tv_extent_boots *ret_boots)
+static tv_err shut_out_boots(void *ctx, tv_arena *arena, tv_extent_boots *ret_boots)
 {
     (void)ctx, (void)arena;
     if (boots.err)
@@ -118,7 +118,7 @@ static tv_err sweep(node *n)
 static node leader_open(uint64_t boot)
 {
     node n = node_open(
-        boot, (tv_extent_pool_options){.settle_boots = settle_boots, .times.sweep_gap_ms = -1});
+        boot, (tv_extent_pool_options){.shut_out_boots = shut_out_boots, .times.sweep_gap_ms = -1});
 
     boots.leader_pool = n.pool;
     return n;
@@ -203,7 +203,7 @@ TEST(what_two_sweeps_have_found_goes_at_once)
 {
     node a = node_open(1, (tv_extent_pool_options){0});
     node leader = node_open(
-        10, (tv_extent_pool_options){.settle_boots = settle_boots,
+        10, (tv_extent_pool_options){.shut_out_boots = shut_out_boots,
                                      .times = {.sweep_gap_ms = -1, .remove_delay_ms = NEVER_MS}});
 
     boots.leader_pool = leader.pool;
@@ -223,7 +223,7 @@ TEST(what_two_sweeps_have_found_goes_at_once)
 TEST(two_sweeps_must_be_apart)
 {
     node a = node_open(1, (tv_extent_pool_options){0});
-    node leader = node_open(10, (tv_extent_pool_options){.settle_boots = settle_boots});
+    node leader = node_open(10, (tv_extent_pool_options){.shut_out_boots = shut_out_boots});
 
     put(a.extents, some_bytes(10));
     for (int i = 0; i < 3; i++) {
@@ -282,7 +282,7 @@ TEST(a_live_process_keeps_what_is_young)
     node_close(&leader);
 }
 
-/* A process that began after the others were settled is not known, and not dead. */
+/* A process that began after the others were shut out is not known, and not dead. */
 TEST(a_process_that_is_new_is_live)
 {
     node a = node_open(11, (tv_extent_pool_options){0}), leader = leader_open(10);

@@ -212,6 +212,7 @@ def jobs_of(suite, words):
         jobs.append(Job(suite, job["part"], [PYTHON, program, *job["words"]],
                         [*NEEDS.get(suite, ["server"]), *job["needs"]],
                         {**ENVIRONMENT.get(suite, {})}, targets=job["targets"],
+                        limit_s=job.get("limit_s", schedule.LIMIT_S),
                         is_alone=job.get("is_alone", False)))
     return jobs
 

@@ -200,12 +200,12 @@ def close(name, passed, failed):
     return 1 if failed or not passed + skipped else 0
 
 
-def print_jobs(chosen, needs=lambda part: (), targets=lambda part: ()):
+def print_jobs(chosen, needs=lambda part: (), targets=lambda part: (), **others):
     """Answer --jobs: what can run by itself, a line of JSON for each (check.py)."""
     for part, names in chosen.items():
         words = [f"{part}/{name}" for name in sorted(names)] if names else [part]
         print(json.dumps({"part": part, "words": words, "needs": list(needs(part)),
-                          "targets": list(targets(part))}))
+                          "targets": list(targets(part)), **others}))
     return 0
 
 

@@ -18,13 +18,6 @@ double tv_per_second(const tv_judging *j, double count)
     return j->evidence->seconds > 1 ? count / j->evidence->seconds : count;
 }
 
-tv_confidence tv_confidence_of(double passed, double evidence)
-{
-    if (passed >= 2 && evidence >= 10)
-        return TV_CONFIDENCE_HIGH;
-    return evidence >= 3 ? TV_CONFIDENCE_MEDIUM : TV_CONFIDENCE_LOW;
-}
-
 static void set_id(tv_judging *j, tv_finding *finding, const char *subject)
 {
     finding->id = tv_arena_printf(j->arena, "%s@%.*s/%.*s%s%s",

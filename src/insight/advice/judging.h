@@ -54,18 +54,6 @@ static inline double tv_ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-/** The lower end of a sampled number. */
-static inline double tv_at_least(double value, double error)
-{
-    return value > error ? value - error : 0;
-}
-
-/**
- * How sure: high when the threshold is passed twice over with ten times the evidence that is
- * needed, medium with three times, else low.
- */
-tv_confidence tv_confidence_of(double passed, double evidence);
-
 /** Begin a finding; its title is the rule's, and its subject the table. */
 tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confidence confidence);
 

@@ -43,7 +43,6 @@ enum {
     TV_TRAFFIC_BUCKETS_MAX = 512, /* of a table */
     TV_TRAFFIC_POOL_MAX = 16384,  /* of all tables */
     TV_TRAFFIC_SHARDS_MAX = 256,
-    TV_TRAFFIC_KEY_BYTES_MAX = 64, /* of a sampled key, and so of a bound but for its end */
 };
 
 typedef struct tv_traffic_options {
@@ -85,20 +84,13 @@ void tv_traffic_table_unref(tv_traffic_table *table);
 
 /**
  * Counting: enter the shard's epoch, find and add as often as needed for any tables, leave.  Here
- * are the counters of the bucket that a key lies in, valid until then.
+ * are the counters of the bucket that a key lies in, for tv_traffic_bucket_add until then.
  */
 static inline tv_traffic_bucket *tv_traffic_find(tv_traffic_table *table, int shard, tv_slice key)
 {
     tv_traffic_bucket_map *map = atomic_load(&table->map);
 
     return tv_traffic_bucket_map_at(map, shard, tv_traffic_bucket_map_find(map, key));
-}
-
-/** For instance tv_traffic_add(tv_traffic_find(table, shard, key), TV_MEASURE_READS, 1). */
-static inline void tv_traffic_add(tv_traffic_bucket *bucket, tv_traffic_measure measure,
-                                  uint64_t count)
-{
-    tv_traffic_bucket_add(bucket, measure, count);
 }
 
 /* The advisor's. */

@@ -35,7 +35,7 @@ static void record_query(tv_traffic_table *table, int shard, const tv_watch_even
         add_between(table, shard, query->first_key, query->last_key, TV_MEASURE_BYTES,
                     event->bytes_out);
     else if (event->throttle && query->from.data)
-        tv_traffic_add(tv_traffic_find(table, shard, query->from), TV_MEASURE_THROTTLED, 1);
+        tv_traffic_bucket_add(tv_traffic_find(table, shard, query->from), TV_MEASURE_THROTTLED, 1);
 }
 
 static void record_key(tv_traffic_table *table, int shard, const tv_watch_event *event,

@@ -55,7 +55,7 @@ static void count(tv_traffic *traffic, tv_traffic_table *table, int shard, tv_sl
     tv_epoch *epoch = tv_traffic_epoch(traffic, shard);
 
     tv_epoch_enter(epoch);
-    tv_traffic_add(tv_traffic_find(table, shard, key), measure, n);
+    tv_traffic_bucket_add(tv_traffic_find(table, shard, key), measure, n);
     tv_epoch_leave(epoch);
 }
 
@@ -679,8 +679,8 @@ static void *count_on(void *ctx)
         snprintf(key, sizeof key, "%05u\x01r", (unsigned)(c->state >> 40) % 99999);
         tv_epoch_enter(epoch);
         for (int i = 0; i < 8; i++)
-            tv_traffic_add(tv_traffic_find(c->table, c->shard, tv_slice_of(key)), TV_MEASURE_READS,
-                           1);
+            tv_traffic_bucket_add(tv_traffic_find(c->table, c->shard, tv_slice_of(key)),
+                                  TV_MEASURE_READS, 1);
         tv_epoch_leave(epoch);
         c->total += 8;
     }

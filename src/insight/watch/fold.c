@@ -264,24 +264,20 @@ static void shift_minutes(tv_conflict *conflict, int64_t time_ns)
     int64_t minute = time_ns / TV_WATCH_SECOND_NS / 60;
 
     for (int i = 0; i < 6 && conflict->minute < minute; i++, conflict->minute++) {
-        memmove(conflict->conditional + 1, conflict->conditional, 5 * sizeof(uint32_t));
-        memmove(conflict->conflicts + 1, conflict->conflicts, 5 * sizeof(uint32_t));
-        memmove(conflict->gone + 1, conflict->gone, 5 * sizeof(uint32_t));
-        memmove(conflict->replayed + 1, conflict->replayed, 5 * sizeof(uint32_t));
-        conflict->conditional[0] = conflict->conflicts[0] = conflict->gone[0] = 0;
-        conflict->replayed[0] = 0;
+        memmove(conflict->minutes[1], conflict->minutes[0], 5 * sizeof conflict->minutes[0]);
+        memset(conflict->minutes[0], 0, sizeof conflict->minutes[0]);
     }
     if (conflict->minute < minute)
         conflict->minute = minute;
 }
 
-uint64_t tv_conflict_recent(const tv_conflict *conflict, const uint32_t *slots, int64_t time_ns)
+uint64_t tv_conflict_recent(const tv_conflict *conflict, tv_conflict_sum which, int64_t time_ns)
 {
     int64_t age = time_ns / TV_WATCH_SECOND_NS / 60 - conflict->minute;
     uint64_t sum = 0;
 
     for (int64_t i = 0; i + age < 5 && i < 6; i++)
-        sum += slots[i];
+        sum += conflict->minutes[i][which];
     return sum;
 }
 
@@ -308,6 +304,12 @@ static tv_conflict *conflict_of(tv_table_entry *table, const tv_watch_sample *sa
     return oldest;
 }
 
+static void add_to_conflict(tv_conflict *conflict, tv_conflict_sum which, uint32_t count)
+{
+    conflict->minutes[0][which] += count;
+    conflict->all[which] += count;
+}
+
 /* Conditional writes count from the first conflict on. */
 static void fold_conflict(tv_table_entry *table, const tv_watch_sample *sample)
 {
@@ -316,21 +318,14 @@ static void fold_conflict(tv_table_entry *table, const tv_watch_sample *sample)
     if (conflict == NULL)
         return;
 
-    bool is_conflict = sample->outcome == TV_WATCH_CONFLICT;
-    bool is_gone = sample->outcome == TV_WATCH_MISSING;
-
     shift_minutes(conflict, sample->time_ns);
-    conflict->conditional[0] += sample->weight;
-    conflict->all_conditional += sample->weight;
-    conflict->gone[0] += is_gone;
-    conflict->all_gone += is_gone;
-    if (!is_conflict)
+    add_to_conflict(conflict, TV_CONFLICT_CONDITIONAL, sample->weight);
+    add_to_conflict(conflict, TV_CONFLICT_GONE, sample->outcome == TV_WATCH_MISSING);
+    if (sample->outcome != TV_WATCH_CONFLICT)
         return;
     conflict->last_ns = sample->time_ns;
-    conflict->conflicts[0] += sample->weight;
-    conflict->all_conflicts += sample->weight;
-    conflict->replayed[0] += sample->is_replay;
-    conflict->all_replayed += sample->is_replay;
+    add_to_conflict(conflict, TV_CONFLICT_CONFLICTS, sample->weight);
+    add_to_conflict(conflict, TV_CONFLICT_REPLAYED, sample->is_replay);
     tv_few_clients_add(&conflict->clients, sample->client);
     conflict->changed_count = sample->changed_count;
     conflict->changed_numbers = sample->changed_numbers;

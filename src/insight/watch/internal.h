@@ -71,16 +71,23 @@ typedef struct tv_shape_entry {
     size_t walker_count;
 } tv_shape_entry;
 
-/** A row that writers collide on; numbers by minute, the last five count. */
+typedef enum tv_conflict_sum {
+    TV_CONFLICT_CONDITIONAL, /* writes with an ETag */
+    TV_CONFLICT_CONFLICTS,   /* of these, 412 */
+    TV_CONFLICT_GONE,        /* of these, 404 */
+    TV_CONFLICT_REPLAYED,    /* 412 of a request that was sent again */
+    TV_CONFLICT_SUMS,
+} tv_conflict_sum;
+
+/** A row that writers collide on; sums by minute, of which the last five count, and in all. */
 typedef struct tv_conflict {
     uint64_t hash;
     tv_kept_key key;
     int64_t last_ns;
     int64_t minute; /* of slot 0 */
-    uint32_t conditional[6], conflicts[6], gone[6], replayed[6];
-    uint64_t all_conditional, all_conflicts, all_gone, all_replayed; /* since it is known */
-    uint64_t mark_conditional[TV_TALLY_MARKS], mark_conflicts[TV_TALLY_MARKS],
-        mark_gone[TV_TALLY_MARKS], mark_replayed[TV_TALLY_MARKS];
+    uint32_t minutes[6][TV_CONFLICT_SUMS];
+    uint64_t all[TV_CONFLICT_SUMS]; /* since it is known */
+    uint64_t at_mark[TV_TALLY_MARKS][TV_CONFLICT_SUMS];
     tv_few_clients clients;
     uint32_t changed_count, changed_numbers;
     char changed[4][32];
@@ -220,7 +227,7 @@ void tv_watch_fold_sheet(tv_watch *watch, const tv_sheet *sheet);
 void tv_watch_fold_walk(void *watch, const tv_walk *walk);
 
 /** The sum of the last five minutes. */
-uint64_t tv_conflict_recent(const tv_conflict *conflict, const uint32_t *slots, int64_t time_ns);
+uint64_t tv_conflict_recent(const tv_conflict *conflict, tv_conflict_sum which, int64_t time_ns);
 
 void tv_shape_entry_free(tv_shape_entry *shape);
 void tv_table_entry_done(tv_table_entry *table);

@@ -112,21 +112,19 @@ static void fill_partitions(tv_snapshot *s, tv_table_entry *entry, tv_evidence_t
     qsort(table->partitions, table->partition_count, sizeof *table->partitions, by_units);
 }
 
+static uint64_t conflict_sum(const tv_snapshot *s, const tv_conflict *conflict,
+                             tv_conflict_sum which)
+{
+    return s->mark == TV_TALLY_LIVE ? tv_conflict_recent(conflict, which, s->now_ns)
+                                    : conflict->all[which] - conflict->at_mark[s->mark][which];
+}
+
 static void fill_conflict(const tv_snapshot *s, const tv_conflict *conflict, tv_evidence_row *to)
 {
-    int mark = s->mark;
-
-    if (mark == TV_TALLY_LIVE) {
-        to->conditional_writes = tv_conflict_recent(conflict, conflict->conditional, s->now_ns);
-        to->conflicts = tv_conflict_recent(conflict, conflict->conflicts, s->now_ns);
-        to->conflicts_gone = tv_conflict_recent(conflict, conflict->gone, s->now_ns);
-        to->conflicts_replayed = tv_conflict_recent(conflict, conflict->replayed, s->now_ns);
-    } else {
-        to->conditional_writes = conflict->all_conditional - conflict->mark_conditional[mark];
-        to->conflicts = conflict->all_conflicts - conflict->mark_conflicts[mark];
-        to->conflicts_gone = conflict->all_gone - conflict->mark_gone[mark];
-        to->conflicts_replayed = conflict->all_replayed - conflict->mark_replayed[mark];
-    }
+    to->conditional_writes = conflict_sum(s, conflict, TV_CONFLICT_CONDITIONAL);
+    to->conflicts = conflict_sum(s, conflict, TV_CONFLICT_CONFLICTS);
+    to->conflicts_gone = conflict_sum(s, conflict, TV_CONFLICT_GONE);
+    to->conflicts_replayed = conflict_sum(s, conflict, TV_CONFLICT_REPLAYED);
     to->conflict_clients = conflict->clients.count;
     to->changed_count = conflict->changed_count;
     to->changed_numbers = conflict->changed_numbers;

@@ -257,10 +257,7 @@ static void mark_conflicts(tv_table_entry *table, int mark)
     for (size_t i = 0; i < table->conflict_count; i++) {
         tv_conflict *conflict = &table->conflicts[i];
 
-        conflict->mark_conditional[mark] = conflict->all_conditional;
-        conflict->mark_conflicts[mark] = conflict->all_conflicts;
-        conflict->mark_gone[mark] = conflict->all_gone;
-        conflict->mark_replayed[mark] = conflict->all_replayed;
+        memcpy(conflict->at_mark[mark], conflict->all, sizeof conflict->all);
     }
 }
 

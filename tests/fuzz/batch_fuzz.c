@@ -29,17 +29,17 @@ static tv_err parse(tv_arena *arena, tv_slice body, tv_table_batch *ret_batch)
 
 static void check_changeset(const tv_table_batch *batch)
 {
-    const tv_table_resource *first = batch->count ? &batch->ops[0].resource : NULL;
+    const tv_table_resource *first = batch->count ? &batch->commands[0].resource : NULL;
 
     for (size_t i = 0; i < batch->count; i++) {
-        const tv_table_resource *resource = &batch->ops[i].resource;
+        const tv_table_resource *resource = &batch->commands[i].resource;
 
-        tv_assert(tv_table_op_is_entity_write(batch->ops[i].kind));
-        tv_assert(tv_slice_eq(batch->ops[i].endpoint.account, endpoint.account));
+        tv_assert(tv_table_command_is_entity_write(&batch->commands[i]));
+        tv_assert(tv_slice_eq(batch->commands[i].endpoint.account, endpoint.account));
         tv_assert(tv_slice_eq_nocase(resource->table, first->table));
         tv_assert(tv_slice_eq(resource->partition_key, first->partition_key));
         for (size_t j = 0; j < i; j++)
-            tv_assert(!tv_slice_eq(resource->row_key, batch->ops[j].resource.row_key));
+            tv_assert(!tv_slice_eq(resource->row_key, batch->commands[j].resource.row_key));
     }
 }
 
@@ -47,7 +47,7 @@ static void check_accepted(const tv_table_batch *batch)
 {
     tv_assert(batch->count <= TV_TABLE_BATCH_OPS_MAX);
     if (batch->is_query)
-        tv_assert(batch->count == 1 && batch->ops[0].kind == TV_TABLE_OP_QUERY_ENTITY);
+        tv_assert(batch->count == 1 && batch->commands[0].kind == TV_TABLE_OP_QUERY_ENTITY);
     else
         check_changeset(batch);
 }
@@ -58,7 +58,7 @@ static bool is_same(const tv_table_batch *a, const tv_table_batch *b)
         return false;
 
     for (size_t i = 0; i < a->count; i++) {
-        const tv_table_op *x = &a->ops[i], *y = &b->ops[i];
+        const tv_table_command *x = &a->commands[i], *y = &b->commands[i];
 
         if (x->kind != y->kind || !tv_slice_eq(x->resource.row_key, y->resource.row_key) ||
             x->body.properties.count != y->body.properties.count)

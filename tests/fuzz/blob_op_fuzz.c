@@ -56,7 +56,7 @@ static void check_operation(tv_blob_call *call)
     tv_need need = tv_call_need(&call->base);
     tv_slice partition;
 
-    tv_assert(tv_call_op(&call->base) > TV_BLOB_OP_PREFLIGHT && call->base.op->run);
+    tv_assert(tv_call_kind(&call->base) > TV_BLOB_OP_PREFLIGHT && call->base.op->run);
     tv_assert(call->args.snapshot >= 0);
     tv_assert(tv_slice_eq(need.container, target->container) &&
               tv_slice_eq(need.blob, target->blob));

@@ -22,13 +22,13 @@ static void check_round_trip(tv_arena *arena, tv_slice text)
 
 static void check_query(tv_arena *arena, tv_slice url_query)
 {
-    tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
+    tv_table_command command = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
     tv_request request = {.query = query_of(arena, url_query)};
     tv_error_info info = {0};
     tv_slice key;
     tv_table_query query;
 
-    if (tv_table_query_parse(arena, &request, &op, &query, &info) == TV_OK) {
+    if (tv_table_query_parse(arena, &request, &command, &query, &info) == TV_OK) {
         tv_assert(query.top <= 1000);
         if (query.next_partition.data) {
             tv_assert(tv_key_partition(arena, TV_LIT("acct"), 7, query.next_partition, &key) ==
@@ -36,8 +36,9 @@ static void check_query(tv_arena *arena, tv_slice url_query)
             tv_assert(tv_key_row(arena, key, query.next_row, &key) == TV_OK);
         }
     }
-    op.kind = TV_TABLE_OP_QUERY_TABLES;
-    if (tv_table_query_parse(arena, &request, &op, &query, &info) == TV_OK && query.next_table.data)
+    command.kind = TV_TABLE_OP_QUERY_TABLES;
+    if (tv_table_query_parse(arena, &request, &command, &query, &info) == TV_OK &&
+        query.next_table.data)
         tv_assert(query.next_table.len >= 3 && query.next_table.len <= 63);
 }
 

@@ -26,12 +26,13 @@ typedef struct answer {
     size_t examined;
 } answer;
 
-static tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES, .level = TV_TABLE_METADATA_NONE};
+static tv_table_command command = {.kind = TV_TABLE_OP_QUERY_ENTITIES,
+                                   .level = TV_TABLE_METADATA_NONE};
 
 static tv_table_scan scan_of(const tv_table_query *query, tv_buf *out)
 {
     tv_table_scan scan = {.table = &table,
-                          .op = &op,
+                          .command = &command,
                           .query = query,
                           .time_max_ns = INT64_C(600000000000),
                           .arena = &arena,
@@ -271,7 +272,7 @@ TEST(planned_queries_return_what_a_naive_reader_returns)
         engine = tv_memory_engine_new(NULL);
         tv_arena_init(&arena);
         table.id = 7;
-        CHECK_OK(tv_table_select_parse(&arena, TV_LIT("id"), &op.select));
+        CHECK_OK(tv_table_select_parse(&arena, TV_LIT("id"), &command.select));
         memset(was_deleted, 0, sizeof was_deleted);
         make_table();
         for (int k = 0; k < FILTERS; k++) {

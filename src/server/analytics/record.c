@@ -41,7 +41,7 @@ static tv_analytics_auth auth_of(tv_call *call)
 /* Whoever was refused at the door has asked for something all the same. */
 static void find_row(tv_call *call)
 {
-    if (tv_call_op(call) == TV_OP_UNKNOWN && tv_call_choose(call))
+    if (tv_call_kind(call) == TV_OP_UNKNOWN && tv_call_choose(call))
         call->op = &call->service->spec->ops[TV_OP_UNKNOWN];
 }
 
@@ -225,7 +225,7 @@ tv_analytics_record *tv_analytics_record_new(tv_call *call, const tv_service_set
 
     tv_analytics_record record = {
         .service = call->service->spec->kind,
-        .op = tv_call_op(call),
+        .op = tv_call_kind(call),
         .op_name = tv_slice_of(call->op->name),
         .switches = tv_analytics_switches_of(settings),
         .is_secondary = call->endpoint.is_secondary,

@@ -8,10 +8,10 @@ enum {
     DELETE_ROWS_MAX = 100, /* in one step */
 };
 
-static tv_table_op *add_op(tv_arena *arena, tv_table_op_kind kind, tv_slice partition_key,
-                           tv_slice row_key)
+static tv_table_command *add_op(tv_arena *arena, tv_table_op_kind kind, tv_slice partition_key,
+                                tv_slice row_key)
 {
-    tv_table_op *op = tv_arena_zalloc(arena, sizeof *op);
+    tv_table_command *op = tv_arena_zalloc(arena, sizeof *op);
 
     op->kind = kind;
     op->resource.where = TV_TABLE_AT_ENTITY;
@@ -50,7 +50,7 @@ static tv_err read_rows(tv_analytics_store *store, tv_container *table, tv_arena
 static tv_err add_change(tv_table_change_set *set, tv_arena *arena, tv_slice partition_key,
                          const tv_analytics_row *row, tv_slice stored)
 {
-    tv_table_op *op = add_op(arena, TV_TABLE_OP_INSERT_ENTITY, partition_key, row->row_key);
+    tv_table_command *op = add_op(arena, TV_TABLE_OP_INSERT_ENTITY, partition_key, row->row_key);
     tv_analytics_counts counts = {0};
     tv_err err = TV_OK;
 
@@ -115,7 +115,7 @@ tv_err tv_analytics_store_set(tv_analytics_store *store, tv_container *table,
                               const tv_entity_properties *properties)
 {
     tv_table_change_set set;
-    tv_table_op *op;
+    tv_table_command *op;
     tv_arena arena;
     tv_err err;
 
@@ -174,7 +174,7 @@ static tv_err find_old(tv_analytics_store *store, tv_container *table, tv_arena 
         if (!tv_slice_eq(first, partition_key))
             break;
 
-        tv_table_op *op =
+        tv_table_command *op =
             add_op(arena, TV_TABLE_OP_DELETE_ENTITY, first, tv_arena_dup(arena, row_key));
 
         op->condition.kind = TV_TABLE_CONDITION_ANY;

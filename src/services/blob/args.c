@@ -206,7 +206,7 @@ static tv_err read_snapshot(tv_call *call, tv_blob_args *args)
     if (!tv_datetime_parse_exact(text, &args->snapshot) || args->snapshot <= 0)
         return tv_call_bad_parameter(call, TV_LIT("snapshot"), text, NULL);
 
-    switch ((tv_blob_op)tv_call_op(call)) {
+    switch ((tv_blob_op)tv_call_kind(call)) {
     case TV_BLOB_OP_GET_BLOB:
     case TV_BLOB_OP_GET_BLOB_PROPERTIES:
     case TV_BLOB_OP_GET_BLOB_METADATA:
@@ -236,7 +236,7 @@ static tv_err read_version(tv_call *call, tv_blob_args *args)
 /* Only an operation that makes a blob can demand that there is none. */
 static tv_err check_conditions(const tv_call *call, const tv_blob_conditions *conditions)
 {
-    switch ((tv_blob_op)tv_call_op(call)) {
+    switch ((tv_blob_op)tv_call_kind(call)) {
     case TV_BLOB_OP_GET_BLOB:
     case TV_BLOB_OP_GET_BLOB_PROPERTIES:
     case TV_BLOB_OP_GET_BLOB_METADATA:
@@ -282,7 +282,7 @@ uint64_t tv_blob_body_bytes_max(tv_call *call)
     bool is_2016 = tv_blob_is_since(args, TV_LIT("2016-05-31"));
     bool is_2019 = tv_blob_is_since(args, TV_LIT("2019-12-12"));
 
-    switch ((tv_blob_op)tv_call_op(call)) {
+    switch ((tv_blob_op)tv_call_kind(call)) {
     case TV_BLOB_OP_PUT_BLOB:
         return is_2019 ? most : is_2016 ? 256 * mib : 64 * mib;
     case TV_BLOB_OP_PUT_BLOCK:

@@ -183,7 +183,7 @@ static tv_err choose_put_or_copy(tv_call *call)
 
 static tv_err refuse_from_url(tv_call *call)
 {
-    bool is_block = tv_call_op(call) == TV_BLOB_OP_PUT_BLOCK;
+    bool is_block = tv_call_kind(call) == TV_BLOB_OP_PUT_BLOCK;
 
     if (!has_source(call))
         return TV_OK;
@@ -198,7 +198,7 @@ static tv_err choose_lease(tv_call *call)
     tv_err err = tv_blob_read_lease(call, lease);
 
     if (err == TV_OK)
-        tv_call_turn_to(call, tv_call_op(call) + (int)lease->action);
+        tv_call_turn_to(call, tv_call_kind(call) + (int)lease->action);
     return err;
 }
 

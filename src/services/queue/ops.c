@@ -153,7 +153,7 @@ static size_t ask_targets(tv_call *call, tv_target_ask *ret_asks)
 /* A get or peek of several messages; one was charged when it came. */
 static void charge_rest(tv_call *call)
 {
-    int op = tv_call_op(call);
+    int op = tv_call_kind(call);
     size_t count = tv_queue_call_of(call)->get.message_count;
 
     if ((op == TV_QUEUE_OP_GET || op == TV_QUEUE_OP_PEEK) && count > 1)

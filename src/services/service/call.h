@@ -91,7 +91,7 @@ void tv_call_turn_to(tv_call *call, int op);
 int64_t tv_call_time(const tv_call *call);
 
 /** Which row it is, as the service's enum. */
-static inline int tv_call_op(const tv_call *call)
+static inline int tv_call_kind(const tv_call *call)
 {
     return (int)(call->op - call->service->spec->ops);
 }

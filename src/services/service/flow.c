@@ -273,7 +273,7 @@ static tv_err authorize(tv_call *call)
     tv_need need = tv_call_need(call);
     tv_err err;
 
-    tv_assert(tv_call_op(call) > TV_OP_PREFLIGHT);
+    tv_assert(tv_call_kind(call) > TV_OP_PREFLIGHT);
     need.is_public = tv_identity_is_anonymous(call->identity) && is_public(call);
     err = call->op->flags & TV_OP_BY_PARTS ? TV_OK : tv_identity_allows(call->identity, &need);
     if (err == TV_OK)
@@ -507,7 +507,7 @@ static void observe(tv_call *call, int64_t end_ns)
 
     if (service->spec->observe)
         service->spec->observe(call, end_ns);
-    tv_meter_add(&service->meter, tv_call_op(call), req->status, ns, req->body_length,
+    tv_meter_add(&service->meter, tv_call_kind(call), req->status, ns, req->body_length,
                  req->out.len + req->out_length);
     if (service->has_access_log)
         log_access(call, ns);

@@ -46,7 +46,7 @@ void tv_call_add_date(tv_call *call, tv_slice name, int64_t ticks)
 /* What pages of other sites may see of a response depends on the rest of it. */
 static void add_cors(tv_call *call)
 {
-    if (tv_call_op(call) != TV_OP_PREFLIGHT)
+    if (tv_call_kind(call) != TV_OP_PREFLIGHT)
         tv_cors_add_headers(call->service->catalog, call->service->spec->kind, call->req);
 }
 

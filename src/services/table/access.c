@@ -5,15 +5,15 @@
 #include "store/engine/engine.h"
 #include "store/engine/key.h"
 
-tv_err tv_table_access_check(const tv_identity *identity, const tv_table_op *op)
+tv_err tv_table_access_check(const tv_identity *identity, const tv_table_command *command)
 {
-    const tv_op *row = &tv_table_spec.ops[op->kind];
+    const tv_op *row = &tv_table_spec.ops[command->kind];
     tv_need need = {
         .sas = row->sas,
         .type = row->type,
         .all_of = row->all_of,
         .any_of = row->any_of,
-        .container = op->resource.table,
+        .container = command->resource.table,
     };
 
     tv_err err = tv_identity_allows(identity, &need);

@@ -7,14 +7,15 @@
 
 #include "model/auth/identity.h"
 #include "model/odata/plan.h"
-#include "services/table/op.h"
+#include "services/table/command.h"
 
 /**
  * Whether the identity may do what a part of a batch asks for, by the row of
  * its operation; call tv_table_access_check_key too.  For requests flow.c
  * checks the row.
  */
-tv_err tv_table_access_check(const tv_identity *identity, const tv_table_op *op) TV_WARN_UNUSED;
+tv_err tv_table_access_check(const tv_identity *identity,
+                             const tv_table_command *command) TV_WARN_UNUSED;
 
 /** TV_ERR_AUTHORIZATION_FAILURE when the keys are outside of the identity's limits. */
 tv_err tv_table_access_check_key(const tv_identity *identity, tv_slice partition_key,

@@ -62,8 +62,8 @@ static tv_table_head head_of(const tv_embedded_request *request)
 }
 
 /* One embedded request to one operation of the same account. */
-static tv_err parse_op(tv_arena *arena, const tv_request *outer, const tv_endpoint *endpoint,
-                       tv_slice text, tv_table_op *op, tv_error_info *reterr_info)
+static tv_err parse_command(tv_arena *arena, const tv_request *outer, const tv_endpoint *endpoint,
+                            tv_slice text, tv_table_command *command, tv_error_info *reterr_info)
 {
     tv_embedded_request request;
     tv_endpoint embedded;
@@ -84,26 +84,26 @@ static tv_err parse_op(tv_arena *arena, const tv_request *outer, const tv_endpoi
 
     tv_table_head head = head_of(&request);
 
-    err = tv_table_op_parse(arena, &head, &embedded, op, reterr_info);
+    err = tv_table_command_parse(arena, &head, &embedded, command, reterr_info);
     if (err)
         return err;
-    if (tv_table_op_is_entity_write(op->kind))
-        return tv_table_op_read_body(arena, request.body, op, reterr_info);
-    return op->kind == TV_TABLE_OP_QUERY_ENTITY ? TV_OK : TV_ERR_NOT_IMPLEMENTED;
+    if (tv_table_command_is_entity_write(command))
+        return tv_table_command_read_body(arena, request.body, command, reterr_info);
+    return command->kind == TV_TABLE_OP_QUERY_ENTITY ? TV_OK : TV_ERR_NOT_IMPLEMENTED;
 }
 
 /* How operation `index` relates to the ones before it. */
 static tv_err check_neighbours(const tv_table_batch *batch, size_t index)
 {
-    const tv_table_resource *first = &batch->ops[0].resource;
-    const tv_table_resource *this = &batch->ops[index].resource;
+    const tv_table_resource *first = &batch->commands[0].resource;
+    const tv_table_resource *this = &batch->commands[index].resource;
 
     if (!tv_slice_eq_nocase(first->table, this->table) ||
         !tv_slice_eq(first->partition_key, this->partition_key))
         return TV_ERR_BATCH_PARTITIONS;
 
     for (size_t i = 0; i < index; i++) {
-        if (tv_slice_eq(batch->ops[i].resource.row_key, this->row_key))
+        if (tv_slice_eq(batch->commands[i].resource.row_key, this->row_key))
             return TV_ERR_BATCH_DUPLICATE_ROW;
     }
     return TV_OK;
@@ -136,14 +136,14 @@ static tv_err parse_changeset(tv_arena *arena, const tv_request *req, const tv_e
     if (count > TV_TABLE_BATCH_OPS_MAX)
         return part_error(batch, TV_TABLE_BATCH_OPS_MAX - 1, TV_ERR_BATCH_TOO_MANY);
 
-    batch->ops = tv_arena_zalloc(arena, count * sizeof *batch->ops);
+    batch->commands = tv_arena_zalloc(arena, count * sizeof *batch->commands);
     batch->count = count;
     for (size_t i = 0; tv_multipart_next(&parts, &part); i++) {
         if (!part_content_type(arena, &part, &type))
             return TV_ERR_INVALID_INPUT;
 
-        err = parse_op(arena, req, endpoint, part, &batch->ops[i], reterr_info);
-        if (err == TV_OK && batch->ops[i].kind == TV_TABLE_OP_QUERY_ENTITY)
+        err = parse_command(arena, req, endpoint, part, &batch->commands[i], reterr_info);
+        if (err == TV_OK && batch->commands[i].kind == TV_TABLE_OP_QUERY_ENTITY)
             err = TV_ERR_INVALID_INPUT; /* no reads among writes */
         if (err == TV_OK && i > 0)
             err = check_neighbours(batch, i);
@@ -160,10 +160,10 @@ static tv_err parse_query(tv_arena *arena, const tv_request *req, const tv_endpo
     tv_err err;
 
     batch->is_query = true;
-    batch->ops = tv_arena_zalloc(arena, sizeof *batch->ops);
+    batch->commands = tv_arena_zalloc(arena, sizeof *batch->commands);
     batch->count = 1;
-    err = parse_op(arena, req, endpoint, part, &batch->ops[0], reterr_info);
-    if (err == TV_OK && batch->ops[0].kind != TV_TABLE_OP_QUERY_ENTITY)
+    err = parse_command(arena, req, endpoint, part, &batch->commands[0], reterr_info);
+    if (err == TV_OK && batch->commands[0].kind != TV_TABLE_OP_QUERY_ENTITY)
         err = TV_ERR_INVALID_INPUT; /* a write belongs in a changeset */
     return err ? part_error(batch, 0, err) : TV_OK;
 }

@@ -10,8 +10,8 @@
 enum { TV_TABLE_BATCH_OPS_MAX = 100 };
 
 typedef struct tv_table_batch {
-    tv_table_op *ops;
-    size_t count;       /* 0 for a changeset without operations, whose `ops` is NULL */
+    tv_table_command *commands;
+    size_t count;       /* 0 for a changeset without operations, whose `commands` is NULL */
     bool is_query;      /* one bare GET, without a changeset */
     size_t failed;      /* index of the operation that is wrong */
     bool is_part_error; /* an error belongs to operation `failed`, not to the whole request */

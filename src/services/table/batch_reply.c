@@ -63,10 +63,10 @@ static void add_status(tv_buf *buf, int status)
     tv_buf_printf(buf, "HTTP/1.1 %d %s\r\n", status, reason_phrase(status));
 }
 
-static void add_content_id(tv_buf *buf, const tv_table_op *op)
+static void add_content_id(tv_buf *buf, const tv_table_command *command)
 {
-    if (op->content_id.data)
-        add_header(buf, "Content-ID", op->content_id);
+    if (command->content_id.data)
+        add_header(buf, "Content-ID", command->content_id);
 }
 
 static void add_caching(tv_buf *buf)
@@ -82,12 +82,13 @@ static void add_preference(tv_buf *buf, tv_table_prefer prefer)
         tv_buf_add_lit(buf, "Preference-Applied: return-content\r\n");
 }
 
-static void add_location(tv_buf *buf, const char *name, const tv_table_op *op)
+static void add_location(tv_buf *buf, const char *name, const tv_table_command *command)
 {
     tv_buf_printf(buf, "%s: ", name);
-    tv_buf_add(buf, op->endpoint.base_url);
+    tv_buf_add(buf, command->endpoint.base_url);
     tv_buf_add_char(buf, '/');
-    tv_entity_add_link(buf, op->resource.table, op->resource.partition_key, op->resource.row_key);
+    tv_entity_add_link(buf, command->resource.table, command->resource.partition_key,
+                       command->resource.row_key);
     tv_buf_add_lit(buf, "\r\n");
 }
 
@@ -99,11 +100,11 @@ static void add_etag(tv_buf *buf, int64_t ticks)
 }
 
 /* The value was encoded just now, or was checked when it was read. */
-static tv_err add_entity(tv_buf *buf, const tv_table_op *op, tv_slice value)
+static tv_err add_entity(tv_buf *buf, const tv_table_command *command, tv_slice value)
 {
-    tv_entity_view view = tv_table_op_view(op);
-    tv_err err = tv_entity_add_json(buf, &view, op->resource.partition_key, op->resource.row_key,
-                                    value, true);
+    tv_entity_view view = tv_table_command_view(command);
+    tv_err err = tv_entity_add_json(buf, &view, command->resource.partition_key,
+                                    command->resource.row_key, value, true);
 
     tv_assert(err == TV_OK || err == TV_ERR_OVERLOADED);
     tv_buf_add_lit(buf, "\r\n");
@@ -113,42 +114,42 @@ static tv_err add_entity(tv_buf *buf, const tv_table_op *op, tv_slice value)
 /* 201 with the entity: an insert whose client did not say return-no-content. */
 static tv_err add_created(tv_buf *buf, const tv_entity_change *change)
 {
-    const tv_table_op *op = change->op;
+    const tv_table_command *command = change->command;
 
     add_status(buf, 201);
     tv_buf_add_lit(buf, "DataServiceVersion: 3.0;\r\n");
-    add_header(buf, "Content-Type", tv_table_metadata_content_type(op->level));
-    add_content_id(buf, op);
+    add_header(buf, "Content-Type", tv_table_metadata_content_type(command->level));
+    add_content_id(buf, command);
     add_caching(buf);
-    add_preference(buf, op->prefer);
-    add_location(buf, "Location", op);
+    add_preference(buf, command->prefer);
+    add_location(buf, "Location", command);
     add_etag(buf, change->timestamp);
     tv_buf_add_lit(buf, "\r\n");
-    return add_entity(buf, op, change->value);
+    return add_entity(buf, command, change->value);
 }
 
 static void add_no_content(tv_buf *buf, const tv_entity_change *change)
 {
-    const tv_table_op *op = change->op;
-    bool is_insert = op->kind == TV_TABLE_OP_INSERT_ENTITY;
+    const tv_table_command *command = change->command;
+    bool is_insert = command->kind == TV_TABLE_OP_INSERT_ENTITY;
 
     add_status(buf, 204);
-    add_content_id(buf, op);
+    add_content_id(buf, command);
     add_caching(buf);
     if (is_insert) {
-        add_preference(buf, op->prefer);
+        add_preference(buf, command->prefer);
         tv_buf_add_lit(buf, "DataServiceVersion: 3.0;\r\n");
-        add_location(buf, "Location", op);
-        add_location(buf, "DataServiceId", op);
+        add_location(buf, "Location", command);
+        add_location(buf, "DataServiceId", command);
     } else {
         tv_buf_add_lit(buf, "DataServiceVersion: 1.0;\r\n");
     }
-    if (op->kind != TV_TABLE_OP_DELETE_ENTITY)
+    if (command->kind != TV_TABLE_OP_DELETE_ENTITY)
         add_etag(buf, change->timestamp);
     tv_buf_add_lit(buf, "\r\n\r\n");
 }
 
-static tv_err add_read(tv_buf *buf, const tv_table_op *op, tv_slice value)
+static tv_err add_read(tv_buf *buf, const tv_table_command *command, tv_slice value)
 {
     int64_t ticks = 0;
     tv_err err = tv_entity_timestamp(value, &ticks);
@@ -156,12 +157,12 @@ static tv_err add_read(tv_buf *buf, const tv_table_op *op, tv_slice value)
     tv_assert(err == TV_OK);
     add_status(buf, 200);
     tv_buf_add_lit(buf, "DataServiceVersion: 3.0;\r\n");
-    add_header(buf, "Content-Type", tv_table_metadata_content_type(op->level));
-    add_content_id(buf, op);
+    add_header(buf, "Content-Type", tv_table_metadata_content_type(command->level));
+    add_content_id(buf, command);
     add_caching(buf);
     add_etag(buf, ticks);
     tv_buf_add_lit(buf, "\r\n");
-    return add_entity(buf, op, value);
+    return add_entity(buf, command, value);
 }
 
 /*
@@ -192,8 +193,8 @@ static void add_error(tv_buf *buf, tv_call *call, tv_err err, size_t failed)
     tv_buf_add_lit(buf, "X-Content-Type-Options: nosniff\r\n");
     if (!is_table_error(err))
         tv_buf_add_lit(buf, "Cache-Control: no-cache\r\n");
-    if (batch->ops)
-        add_preference(buf, batch->ops[failed].prefer);
+    if (batch->commands)
+        add_preference(buf, batch->commands[failed].prefer);
     tv_buf_add_lit(buf, "DataServiceVersion: 3.0;\r\n");
     add_header(buf, "Content-Type", tv_table_metadata_content_type(TV_TABLE_METADATA_MINIMAL));
     tv_buf_add_lit(buf, "\r\n");
@@ -208,14 +209,14 @@ static void add_error(tv_buf *buf, tv_call *call, tv_err err, size_t failed)
  * What a part takes without an entity that it shows: lines of about 500 bytes, and two URLs
  * in which a byte becomes up to three, and a quote, which is doubled, six.
  */
-static size_t part_bytes_max(const tv_table_op *op)
+static size_t part_bytes_max(const tv_table_command *command)
 {
     enum { LINES_BYTES = 1024, ESCAPE_FACTOR = 6 };
-    const tv_table_resource *resource = &op->resource;
+    const tv_table_resource *resource = &command->resource;
     size_t keys_len = resource->partition_key.len + resource->row_key.len;
 
-    return LINES_BYTES + op->content_id.len +
-           2 * (op->endpoint.base_url.len + resource->table.len + ESCAPE_FACTOR * keys_len);
+    return LINES_BYTES + command->content_id.len +
+           2 * (command->endpoint.base_url.len + resource->table.len + ESCAPE_FACTOR * keys_len);
 }
 
 size_t tv_table_batch_reply_max(const tv_table_change_set *set)
@@ -223,7 +224,7 @@ size_t tv_table_batch_reply_max(const tv_table_change_set *set)
     size_t bytes = 1024; /* what opens and closes it */
 
     for (size_t i = 0; i < set->count; i++)
-        bytes += part_bytes_max(set->changes[i].op);
+        bytes += part_bytes_max(set->changes[i].command);
     return bytes;
 }
 
@@ -233,10 +234,10 @@ static tv_err add_changes(tv_buf *buf, const tv_table_change_set *set, tv_slice 
 
     for (size_t i = 0; err == TV_OK && i < set->count; i++) {
         const tv_entity_change *change = &set->changes[i];
-        bool has_content = change->op->kind == TV_TABLE_OP_INSERT_ENTITY &&
-                           change->op->prefer != TV_TABLE_PREFER_NO_CONTENT;
+        bool has_content = change->command->kind == TV_TABLE_OP_INSERT_ENTITY &&
+                           change->command->prefer != TV_TABLE_PREFER_NO_CONTENT;
 
-        err = tv_buf_try_grow(buf, part_bytes_max(change->op));
+        err = tv_buf_try_grow(buf, part_bytes_max(change->command));
         if (err)
             break;
         add_part_opening(buf, "changesetresponse", changeset_id);
@@ -263,7 +264,7 @@ tv_err tv_table_add_batch_reply(tv_buf *buf, tv_call *call, tv_slice batch_id, t
         if (err)
             add_error(buf, call, err, failed);
         else
-            reply_err = add_read(buf, &batch->ops[0], tv_table_call_of(call)->outcome.value);
+            reply_err = add_read(buf, &batch->commands[0], tv_table_call_of(call)->outcome.value);
         tv_buf_printf(buf, "--batchresponse_%.*s--\r\n", TV_FMT(batch_id));
         return reply_err;
     }

@@ -25,9 +25,9 @@ typedef struct tv_table_outcome {
 } tv_table_outcome;
 
 typedef struct tv_table_call {
-    tv_call base;       /* first */
-    tv_table_head head; /* of the request */
-    tv_table_op op;     /* what it asks for */
+    tv_call base;             /* first */
+    tv_table_head head;       /* of the request */
+    tv_table_command command; /* what it asks for */
 
     /* What the operation at hand needs. */
     tv_table_batch batch;
@@ -86,23 +86,23 @@ void tv_table_unobserve(tv_container *table);
 
 /* The operations: see tv_op.run. */
 
-/* table_ops.c */
+/* run_table.c */
 tv_err tv_table_create(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_table_delete(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_table_get(tv_call *call) TV_WARN_UNUSED;
 
-/* query_ops.c */
+/* run_query.c */
 tv_err tv_table_query_tables(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_table_query_entities(tv_call *call) TV_WARN_UNUSED;
 
-/* entity_ops.c */
+/* run_entity.c */
 tv_err tv_table_get_entity(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_table_write_entity(tv_call *call) TV_WARN_UNUSED;
 
 /** Read the entity of a batch that is one read; call->container is set. */
 tv_err tv_table_read_entity(tv_call *call) TV_WARN_UNUSED;
 
-/* batch_ops.c */
+/* run_batch.c */
 tv_err tv_table_run_batch(tv_call *call) TV_WARN_UNUSED;
 
 /*

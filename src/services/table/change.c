@@ -25,36 +25,36 @@ void tv_table_change_set_init(tv_table_change_set *set, tv_arena *arena, tv_cont
     };
 }
 
-tv_err tv_table_change_set_add(tv_table_change_set *set, const tv_table_op *op)
+tv_err tv_table_change_set_add(tv_table_change_set *set, const tv_table_command *command)
 {
     tv_entity_change *change = &set->changes[set->count];
     tv_err err;
 
     tv_assert(set->count < set->size);
-    tv_assert(set->count == 0 ||
-              tv_slice_eq(op->resource.partition_key, set->changes[0].op->resource.partition_key));
-    *change = (tv_entity_change){.op = op};
+    tv_assert(set->count == 0 || tv_slice_eq(command->resource.partition_key,
+                                             set->changes[0].command->resource.partition_key));
+    *change = (tv_entity_change){.command = command};
     if (set->count == 0) {
         err = tv_key_partition(set->arena, set->table->account, set->table->id,
-                               op->resource.partition_key, &set->partition);
+                               command->resource.partition_key, &set->partition);
         if (err)
             return err;
     }
 
-    err = tv_key_row(set->arena, set->partition, op->resource.row_key, &change->key);
+    err = tv_key_row(set->arena, set->partition, command->resource.row_key, &change->key);
     if (err)
         return err;
 
-    if (op->kind != TV_TABLE_OP_DELETE_ENTITY)
-        change->sent = tv_entity_encode(set->arena, &op->body.properties);
+    if (command->kind != TV_TABLE_OP_DELETE_ENTITY)
+        change->sent = tv_entity_encode(set->arena, &command->body.properties);
     set->count++;
     return TV_OK;
 }
 
 /* The entity does not exist. */
-static tv_err check_missing(const tv_table_op *op)
+static tv_err check_missing(const tv_table_command *command)
 {
-    switch (op->kind) {
+    switch (command->kind) {
     case TV_TABLE_OP_INSERT_ENTITY:
     case TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY:
     case TV_TABLE_OP_INSERT_OR_MERGE_ENTITY:
@@ -65,11 +65,11 @@ static tv_err check_missing(const tv_table_op *op)
 }
 
 /* The entity exists and was last written at `ticks`. */
-static tv_err check_existing(const tv_table_op *op, int64_t ticks)
+static tv_err check_existing(const tv_table_command *command, int64_t ticks)
 {
-    if (op->kind == TV_TABLE_OP_INSERT_ENTITY)
+    if (command->kind == TV_TABLE_OP_INSERT_ENTITY)
         return TV_ERR_ENTITY_EXISTS;
-    return tv_table_condition_holds(&op->condition, ticks) ? TV_OK : TV_ERR_ETAG_MISMATCH;
+    return tv_table_condition_holds(&command->condition, ticks) ? TV_OK : TV_ERR_ETAG_MISMATCH;
 }
 
 /* Count an entity that is to be merged. */
@@ -82,14 +82,15 @@ static tv_err count_merge(tv_table_change_set *set, tv_slice stored)
 }
 
 /* Lay the change over the stored entity; the result must keep the limits of the whole. */
-static tv_err lay_over(tv_arena *arena, tv_slice stored, const tv_table_op *op,
+static tv_err lay_over(tv_arena *arena, tv_slice stored, const tv_table_command *command,
                        tv_entity_properties *ret_merged)
 {
-    tv_err err = tv_entity_merge(arena, stored, &op->body.properties, ret_merged);
+    tv_err err = tv_entity_merge(arena, stored, &command->body.properties, ret_merged);
 
     if (err)
         return err;
-    return tv_entity_check_limits(op->resource.partition_key, op->resource.row_key, ret_merged);
+    return tv_entity_check_limits(command->resource.partition_key, command->resource.row_key,
+                                  ret_merged);
 }
 
 static tv_err merge(tv_table_change_set *set, tv_slice stored, tv_entity_change *change)
@@ -102,7 +103,7 @@ static tv_err merge(tv_table_change_set *set, tv_slice stored, tv_entity_change 
     if (err)
         return err;
 
-    err = lay_over(set->arena, stored, change->op, &merged);
+    err = lay_over(set->arena, stored, change->command, &merged);
     if (err)
         return err;
 
@@ -123,7 +124,7 @@ static tv_err merge_or_take(tv_table_change_set *set, tv_slice stored, int64_t t
 
 static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *change, int64_t stamp)
 {
-    const tv_table_op *op = change->op;
+    const tv_table_command *command = change->command;
     tv_slice stored = TV_NONE;
     int64_t old_timestamp = 0;
     tv_err err;
@@ -133,21 +134,21 @@ static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *cha
     change->old_timestamp = 0;
     err = tv_txn_get(txn, change->key, &stored);
     if (err == TV_ERR_NOT_FOUND) {
-        err = check_missing(op);
+        err = check_missing(command);
     } else if (err == TV_OK) {
         err = tv_entity_timestamp(stored, &old_timestamp);
         change->old_timestamp = old_timestamp;
         if (err == TV_OK)
-            err = check_existing(op, old_timestamp);
-        if (err == TV_OK && tv_table_op_is_merge(op->kind))
+            err = check_existing(command, old_timestamp);
+        if (err == TV_OK && tv_table_command_is_merge(command))
             err = count_merge(set, stored);
-        if (err == TV_OK && tv_table_op_is_merge(op->kind))
+        if (err == TV_OK && tv_table_command_is_merge(command))
             err = merge_or_take(set, stored, old_timestamp, change);
     }
     if (err)
         return err;
 
-    if (op->kind == TV_TABLE_OP_DELETE_ENTITY) {
+    if (command->kind == TV_TABLE_OP_DELETE_ENTITY) {
         tv_txn_delete(txn, change->key);
         return TV_OK;
     }
@@ -166,7 +167,7 @@ static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *cha
 static bool only_deletes(const tv_table_change_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
-        if (set->changes[i].op->kind != TV_TABLE_OP_DELETE_ENTITY)
+        if (set->changes[i].command->kind != TV_TABLE_OP_DELETE_ENTITY)
             return false;
     }
     return true;
@@ -224,7 +225,7 @@ void tv_table_change_set_prepare(tv_table_change_set *set, tv_write *write)
     write->expects_none = true;
     for (size_t i = 0; i < set->count; i++) {
         write->bytes += set->changes[i].sent.len;
-        write->expects_none &= set->changes[i].op->kind == TV_TABLE_OP_INSERT_ENTITY;
+        write->expects_none &= set->changes[i].command->kind == TV_TABLE_OP_INSERT_ENTITY;
     }
 }
 
@@ -238,12 +239,12 @@ static tv_err look_up(tv_iter *iter, const tv_entity_change *change, tv_slice *r
     tv_iter_seek(iter, change->key);
     if (!tv_iter_is_valid(iter) || !tv_slice_eq(tv_iter_key(iter), change->key)) {
         err = tv_iter_status(iter);
-        return err ? err : check_missing(change->op);
+        return err ? err : check_missing(change->command);
     }
 
     *ret_stored = tv_iter_value(iter);
     err = tv_entity_timestamp(*ret_stored, ret_timestamp);
-    return err ? err : check_existing(change->op, *ret_timestamp);
+    return err ? err : check_existing(change->command, *ret_timestamp);
 }
 
 /*
@@ -264,12 +265,12 @@ static tv_err check_ahead(tv_table_change_set *set, tv_iter *iter)
 
         set->failed = i;
         err = look_up(iter, change, &stored, &timestamp);
-        if (err || stored.data == NULL || !tv_table_op_is_merge(change->op->kind))
+        if (err || stored.data == NULL || !tv_table_command_is_merge(change->command))
             continue;
 
         err = count_merge(set, stored);
         if (err == TV_OK)
-            err = lay_over(&scratch, stored, change->op, &merged);
+            err = lay_over(&scratch, stored, change->command, &merged);
         tv_arena_reset(&scratch);
         tv_thread_step(TV_STEP_LARGE);
     }
@@ -286,7 +287,7 @@ static tv_err merge_ahead(tv_table_change_set *set, tv_iter *iter)
         tv_slice stored;
         tv_err err = look_up(iter, change, &stored, &timestamp);
 
-        if (err == TV_OK && stored.data && tv_table_op_is_merge(change->op->kind)) {
+        if (err == TV_OK && stored.data && tv_table_command_is_merge(change->command)) {
             err = merge(set, stored, change);
             change->ahead = err ? TV_NONE : change->value;
             change->ahead_of = timestamp;

@@ -8,11 +8,11 @@
 #define TV_SERVICES_TABLE_CHANGE_H
 
 #include "model/catalog/catalog.h"
-#include "services/table/op.h"
+#include "services/table/command.h"
 #include "store/commit/pipeline.h"
 
 typedef struct tv_entity_change {
-    const tv_table_op *op;
+    const tv_table_command *command;
     tv_slice key;          /* of the row */
     tv_slice sent;         /* what the request says, encoded; empty for DELETE */
     tv_slice ahead;        /* of a merge: its result, if the row is still as old as ... */
@@ -51,10 +51,11 @@ void tv_table_change_set_init(tv_table_change_set *set, tv_arena *arena, tv_cont
                               size_t size);
 
 /**
- * Add the change that `op`, whose body has been read, asks for.  All changes of
- * a set have the same PartitionKey.  `op` outlives the set.
+ * Add the change that `command`, whose body has been read, asks for.  All changes of
+ * a set have the same PartitionKey.  `command` outlives the set.
  */
-tv_err tv_table_change_set_add(tv_table_change_set *set, const tv_table_op *op) TV_WARN_UNUSED;
+tv_err tv_table_change_set_add(tv_table_change_set *set,
+                               const tv_table_command *command) TV_WARN_UNUSED;
 
 /** Set up the write that applies the whole set. */
 void tv_table_change_set_prepare(tv_table_change_set *set, tv_write *write);

@@ -25,13 +25,13 @@ static tv_err reserve_reply(tv_call *call)
 {
     enum { SMALL_BYTES = 4 * 1024, ENTITY_BYTES = 1024 };
     const tv_table_change_set *set = &tv_table_call_of(call)->outcome.changes;
-    bool is_batch = tv_call_op(call) == TV_TABLE_OP_BATCH;
+    bool is_batch = tv_table_call_of(call)->command.kind == TV_TABLE_OP_BATCH;
     size_t bytes = is_batch ? tv_table_batch_reply_max(set) : 0;
 
     for (size_t i = 0; i < set->count; i++) {
         const tv_entity_change *change = &set->changes[i];
-        bool has_content = change->op->kind == TV_TABLE_OP_INSERT_ENTITY &&
-                           change->op->prefer != TV_TABLE_PREFER_NO_CONTENT;
+        bool has_content = change->command->kind == TV_TABLE_OP_INSERT_ENTITY &&
+                           change->command->prefer != TV_TABLE_PREFER_NO_CONTENT;
 
         if (has_content)
             bytes += ENTITY_BYTES + change->sent.len + change->sent.len / 4;

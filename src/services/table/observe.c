@@ -87,7 +87,7 @@ static bool is_about_entities(int kind)
     return kind >= TV_TABLE_OP_QUERY_ENTITIES;
 }
 
-static uint8_t op_of(int kind)
+static uint8_t entity_op_of(int kind)
 {
     return (uint8_t)(kind - TV_TABLE_OP_QUERY_ENTITIES);
 }
@@ -113,14 +113,14 @@ static tv_watch_outcome outcome_of_error(tv_err err)
 
 static tv_watch_outcome outcome_of(const tv_entity_change *change)
 {
-    if (change->op->kind == TV_TABLE_OP_DELETE_ENTITY)
+    if (change->command->kind == TV_TABLE_OP_DELETE_ENTITY)
         return TV_WATCH_DELETED;
     return change->old_timestamp ? TV_WATCH_CHANGED : TV_WATCH_CREATED;
 }
 
-static tv_watch_condition condition_of(const tv_table_op *op)
+static tv_watch_condition condition_of(const tv_table_command *command)
 {
-    switch (op->condition.kind) {
+    switch (command->condition.kind) {
     case TV_TABLE_CONDITION_NONE:
         return TV_WATCH_UNCONDITIONAL;
     case TV_TABLE_CONDITION_ANY:
@@ -140,15 +140,15 @@ static tv_watch_key change_key(const tv_table_change_set *set, size_t i, tv_err 
 {
     const tv_entity_change *change = &set->changes[i];
     tv_watch_key key = {
-        .op = op_of(change->op->kind),
+        .op = entity_op_of(change->command->kind),
         .outcome = (uint8_t)(err == TV_OK       ? outcome_of(change)
                              : i == set->failed ? outcome_of_error(err)
                                                 : TV_WATCH_REFUSED),
-        .condition = (uint8_t)condition_of(change->op),
+        .condition = (uint8_t)condition_of(change->command),
         .bytes = (uint32_t)change->value.len,
         .age_s = -1,
-        .sent = change->op->body.properties.list,
-        .sent_count = change->op->body.properties.count,
+        .sent = change->command->body.properties.list,
+        .sent_count = change->command->body.properties.count,
     };
 
     key.units = key.outcome == TV_WATCH_DELETED ? 1 : units_of(change->value.len);
@@ -176,7 +176,8 @@ static void add_changes(const tv_call *call, tv_watch_event *event, tv_err err)
 static void add_read(tv_call *call, tv_watch_event *event, tv_watch_key *key)
 {
     const tv_table_call *t = tv_table_call_of(call);
-    const tv_table_op *op = event->op == TV_ENTITY_OP_BATCH ? &t->batch.ops[0] : &t->op;
+    const tv_table_command *command =
+        event->op == TV_ENTITY_OP_BATCH ? &t->batch.commands[0] : &t->command;
 
     if (t->outcome.key.data == NULL)
         return;
@@ -189,8 +190,8 @@ static void add_read(tv_call *call, tv_watch_event *event, tv_watch_key *key)
         .age_s = -1,
     };
     set_key(key, t->outcome.key, call->container);
-    if (op->select.count)
-        event->query.select = op->select.url_text;
+    if (command->select.count)
+        event->query.select = command->select.url_text;
     event->keys = key;
     event->key_count = 1;
 }
@@ -258,9 +259,9 @@ static void add_query(tv_call *call, tv_watch_query *to)
     to->shape = t->shape;
     to->has_top = t->query.has_top;
     to->top = (uint32_t)t->query.top;
-    if (t->op.select.count)
-        to->select = t->op.select.url_text;
-    to->selects_keys = selects_keys(&t->op.select);
+    if (t->command.select.count)
+        to->select = t->command.select.url_text;
+    to->selects_keys = selects_keys(&t->command.select);
     if (scan->table == NULL)
         return; /* it has failed before it had a plan */
 
@@ -314,7 +315,7 @@ static bool shape_history(tv_call *call, tv_estimate_history *ret_history)
 
     uint64_t fingerprint = t->shape ? t->shape->fingerprint
                                     : tv_shape_make(&call->req->arena, t->query.filter,
-                                                    t->op.select.count > 0, t->query.has_top)
+                                                    t->command.select.count > 0, t->query.has_top)
                                           .fingerprint;
 
     if (!tv_watch_shape_history(watch, number_of(watch, call->container), fingerprint, &found))
@@ -333,8 +334,8 @@ static tv_slice name_of_refused(const tv_call *call)
 {
     const tv_table_call *t = tv_table_call_of((tv_call *)call);
 
-    return t->batch.ops         ? t->batch.ops[0].resource.table
-           : call->is_throttled ? t->op.resource.table
+    return t->batch.commands    ? t->batch.commands[0].resource.table
+           : call->is_throttled ? t->command.resource.table
                                 : TV_LIT("");
 }
 
@@ -431,7 +432,7 @@ void tv_table_observe(tv_call *call, int64_t end_ns)
     const tv_table_call *t = tv_table_call_of(call);
     tv_watch_key read;
 
-    if (watch == NULL || !is_about_entities(tv_call_op(call)) || !is_judged(call))
+    if (watch == NULL || !is_about_entities(tv_call_kind(call)) || !is_judged(call))
         return;
 
     tv_err error = t->outcome.part_error ? t->outcome.part_error
@@ -441,7 +442,7 @@ void tv_table_observe(tv_call *call, int64_t end_ns)
     tv_watch_event event = {
         .time_ns = tv_watch_at(watch, end_ns),
         .duration_ns = end_ns - req->start_ns,
-        .op = op_of(tv_call_op(call)),
+        .op = entity_op_of(tv_call_kind(call)),
         .status =
             (uint16_t)(t->outcome.part_error ? tv_err_status(t->outcome.part_error) : req->status),
         .error = (uint16_t)error,
@@ -546,11 +547,11 @@ static void note_entities(tv_call *call)
     tv_arena_init(&scratch);
     for (size_t i = 0; i < set->count; i++) {
         const tv_entity_change *change = &set->changes[i];
-        bool has_merged = tv_table_op_is_merge(change->op->kind) && change->old_timestamp;
-        tv_entity_properties properties =
-            has_merged ? merged_properties(&scratch, change->value) : change->op->body.properties;
+        bool has_merged = tv_table_command_is_merge(change->command) && change->old_timestamp;
+        tv_entity_properties properties = has_merged ? merged_properties(&scratch, change->value)
+                                                     : change->command->body.properties;
 
-        if (change->op->kind != TV_TABLE_OP_DELETE_ENTITY &&
+        if (change->command->kind != TV_TABLE_OP_DELETE_ENTITY &&
             is_widest(set->table->service_data, &properties))
             tv_facts_note_entity(facts, set->table->account, set->table->id, change->key,
                                  properties.list, properties.count);
@@ -582,8 +583,8 @@ static const tv_shape *make_shape(tv_call *call)
     tv_table_call *t = tv_table_call_of(call);
     tv_shape *shape = tv_arena_alloc(&call->req->arena, sizeof *shape);
 
-    *shape =
-        tv_shape_make(&call->req->arena, t->query.filter, t->op.select.count > 0, t->query.has_top);
+    *shape = tv_shape_make(&call->req->arena, t->query.filter, t->command.select.count > 0,
+                           t->query.has_top);
     return shape;
 }
 

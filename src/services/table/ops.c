@@ -40,29 +40,31 @@ static tv_err read_path(tv_call *call)
 static tv_err locate(tv_call *call, int *ret_where)
 {
     tv_table_call *t = tv_table_call_of(call);
+    tv_table_asked asked;
     tv_err err;
 
     t->head = tv_table_head_of(call->req);
-    err = tv_table_op_locate(&call->req->arena, &t->head, &call->endpoint, &t->op, &call->info);
-    call->target.container = t->op.resource.table;
-    call->method = t->op.method;
-    *ret_where = t->op.where;
+    err = tv_table_command_locate(&call->req->arena, &t->head, &call->endpoint, &t->command, &asked,
+                                  &call->info);
+    call->target.container = t->command.resource.table;
+    call->method = asked.method;
+    *ret_where = asked.where;
     return err;
 }
 
 static tv_err miss(tv_call *call, bool has_comp)
 {
-    return tv_table_op_miss(&tv_table_call_of(call)->op, has_comp);
+    return tv_table_command_miss(&tv_table_call_of(call)->command, has_comp);
 }
 
 static tv_err choose_by_condition(tv_call *call)
 {
-    tv_table_op *op = &tv_table_call_of(call)->op;
+    tv_table_command *command = &tv_table_call_of(call)->command;
     tv_err err;
 
-    op->kind = (tv_table_op_kind)tv_call_op(call);
-    err = tv_table_op_apply_condition(op);
-    tv_call_turn_to(call, (int)op->kind);
+    command->kind = (tv_table_op_kind)tv_call_kind(call);
+    err = tv_table_command_apply_condition(command);
+    tv_call_turn_to(call, (int)command->kind);
     return err;
 }
 
@@ -70,15 +72,15 @@ static tv_err read_head(tv_call *call)
 {
     tv_table_call *t = tv_table_call_of(call);
 
-    t->op.kind = (tv_table_op_kind)tv_call_op(call);
-    return tv_table_op_read_head(&call->req->arena, &t->head, &t->op);
+    t->command.kind = (tv_table_op_kind)tv_call_kind(call);
+    return tv_table_command_read_head(&call->req->arena, &t->head, &t->command);
 }
 
 static tv_err read_query(tv_call *call)
 {
     tv_table_call *t = tv_table_call_of(call);
 
-    return tv_table_query_parse(&call->req->arena, call->req, &t->op, &t->query, &call->info);
+    return tv_table_query_parse(&call->req->arena, call->req, &t->command, &t->query, &call->info);
 }
 
 /* --- access --- */
@@ -86,7 +88,7 @@ static tv_err read_query(tv_call *call)
 /* What the URL names; an insert's keys are in its body. */
 static tv_err authorize(tv_call *call)
 {
-    const tv_table_resource *resource = &tv_table_call_of(call)->op.resource;
+    const tv_table_resource *resource = &tv_table_call_of(call)->command.resource;
 
     if (resource->where != TV_TABLE_AT_ENTITY)
         return TV_OK;
@@ -103,7 +105,7 @@ static tv_err explain_key_count(tv_call *call)
     static const tv_need key_alone = {.sas = 0};
     tv_container *table =
         tv_catalog_find(call->service->catalog, tv_identity_account(call->identity),
-                        tv_table_call_of(call)->op.resource.table);
+                        tv_table_call_of(call)->command.resource.table);
     bool is_missing = table == NULL;
 
     tv_container_unref(table);

@@ -91,7 +91,7 @@ tv_err tv_table_query_complete(tv_arena *arena, tv_table_query *query, tv_error_
     return err ? err : ask_for_nothing(arena, query, reterr_info);
 }
 
-tv_err tv_table_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op *op,
+tv_err tv_table_query_parse(tv_arena *arena, const tv_request *req, const tv_table_command *command,
                             tv_table_query *ret_query, tv_error_info *reterr_info)
 {
     tv_table_query query = {0};
@@ -112,8 +112,9 @@ tv_err tv_table_query_parse(tv_arena *arena, const tv_request *req, const tv_tab
     if (err)
         return err;
 
-    err = op->kind == TV_TABLE_OP_QUERY_TABLES ? parse_table_token(arena, &req->query, &query)
-                                               : parse_entity_tokens(arena, &req->query, &query);
+    err = command->kind == TV_TABLE_OP_QUERY_TABLES
+              ? parse_table_token(arena, &req->query, &query)
+              : parse_entity_tokens(arena, &req->query, &query);
     if (err)
         return err;
 

@@ -5,7 +5,7 @@
 #define TV_SERVICES_TABLE_QUERY_H
 
 #include "model/odata/filter.h"
-#include "services/table/op.h"
+#include "services/table/command.h"
 
 typedef struct tv_table_query {
     size_t top; /* 0 to 1,000; the filter of 0 passes nothing */
@@ -19,7 +19,7 @@ typedef struct tv_table_query {
 } tv_table_query;
 
 /** Read the options of Query Entities or Query Tables.  The errors are those of their parts. */
-tv_err tv_table_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op *op,
+tv_err tv_table_query_parse(tv_arena *arena, const tv_request *req, const tv_table_command *command,
                             tv_table_query *ret_query, tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 /**

@@ -9,9 +9,9 @@ static tv_slice request_id(const tv_call *call)
     return (tv_slice){call->request_id, sizeof call->request_id};
 }
 
-static const tv_table_op *op_of(tv_call *call)
+static const tv_table_command *command_of(tv_call *call)
 {
-    return &tv_table_call_of(call)->op;
+    return &tv_table_call_of(call)->command;
 }
 
 /* The headers that OData operations have in addition. */
@@ -29,9 +29,9 @@ static void content_type(tv_call *call, tv_table_metadata_level level)
 
 static void preference_applied(tv_call *call)
 {
-    if (op_of(call)->prefer == TV_TABLE_PREFER_NO_CONTENT)
+    if (command_of(call)->prefer == TV_TABLE_PREFER_NO_CONTENT)
         tv_response_header(call->req, TV_LIT("Preference-Applied"), TV_LIT("return-no-content"));
-    else if (op_of(call)->prefer == TV_TABLE_PREFER_CONTENT)
+    else if (command_of(call)->prefer == TV_TABLE_PREFER_CONTENT)
         tv_response_header(call->req, TV_LIT("Preference-Applied"), TV_LIT("return-content"));
 }
 
@@ -98,11 +98,11 @@ void tv_table_respond_error(tv_call *call, tv_err err)
     tv_request *req = call->req;
 
     req->out.len = 0; /* a page may have been half written */
-    if (is_authentication_error(err) || tv_call_op(call) == TV_OP_PREFLIGHT) {
+    if (is_authentication_error(err) || tv_call_kind(call) == TV_OP_PREFLIGHT) {
         respond_early_error(call, err);
         return;
     }
-    if (op_of(call)->is_xml) {
+    if (command_of(call)->is_xml) {
         respond_xml_error(call, err);
         return;
     }
@@ -121,19 +121,19 @@ void tv_table_respond_error(tv_call *call, tv_err err)
 static tv_slice table_url(tv_call *call, tv_slice name)
 {
     return tv_arena_printf(&call->req->arena, "%.*s/Tables('%.*s')",
-                           TV_FMT(op_of(call)->endpoint.base_url), TV_FMT(name));
+                           TV_FMT(command_of(call)->endpoint.base_url), TV_FMT(name));
 }
 
 static void add_table_json(tv_call *call, tv_slice name)
 {
     tv_buf *out = &call->req->out;
-    const tv_endpoint *endpoint = &op_of(call)->endpoint;
+    const tv_endpoint *endpoint = &command_of(call)->endpoint;
 
     tv_buf_add_char(out, '{');
-    if (op_of(call)->level != TV_TABLE_METADATA_NONE)
+    if (command_of(call)->level != TV_TABLE_METADATA_NONE)
         tv_buf_printf(out, "\"odata.metadata\":\"%.*s/$metadata#Tables/@Element\",",
                       TV_FMT(endpoint->base_url));
-    if (op_of(call)->level == TV_TABLE_METADATA_FULL)
+    if (command_of(call)->level == TV_TABLE_METADATA_FULL)
         tv_buf_printf(out,
                       "\"odata.type\":\"%.*s.Tables\",\"odata.id\":\"%.*s\","
                       "\"odata.editLink\":\"Tables('%.*s')\",",
@@ -143,14 +143,14 @@ static void add_table_json(tv_call *call, tv_slice name)
 
 void tv_table_respond_table_created(tv_call *call)
 {
-    bool has_content = op_of(call)->prefer != TV_TABLE_PREFER_NO_CONTENT;
+    bool has_content = command_of(call)->prefer != TV_TABLE_PREFER_NO_CONTENT;
     tv_slice url = table_url(call, call->create.name);
 
     start_odata(call, has_content ? 201 : 204);
     preference_applied(call);
     tv_response_header(call->req, TV_LIT("Location"), url);
     if (has_content) {
-        content_type(call, op_of(call)->level);
+        content_type(call, command_of(call)->level);
         add_table_json(call, call->create.name);
     } else {
         tv_response_header(call->req, TV_LIT("DataServiceId"), url);
@@ -161,7 +161,7 @@ void tv_table_respond_table_created(tv_call *call)
 void tv_table_respond_table(tv_call *call)
 {
     start_odata(call, 200);
-    content_type(call, op_of(call)->level);
+    content_type(call, command_of(call)->level);
     add_table_json(call, call->container->name);
     tv_call_finish(call);
 }
@@ -176,10 +176,10 @@ void tv_table_respond_no_content(tv_call *call)
 
 static tv_slice entity_url(tv_call *call)
 {
-    const tv_table_resource *resource = &op_of(call)->resource;
+    const tv_table_resource *resource = &command_of(call)->resource;
     tv_buf url = TV_BUF_EMPTY;
 
-    tv_buf_add(&url, op_of(call)->endpoint.base_url);
+    tv_buf_add(&url, command_of(call)->endpoint.base_url);
     tv_buf_add_char(&url, '/');
     tv_entity_add_link(&url, resource->table, resource->partition_key, resource->row_key);
     tv_slice copy = tv_arena_dup(&call->req->arena, tv_buf_slice(&url));
@@ -189,23 +189,23 @@ static tv_slice entity_url(tv_call *call)
 
 static tv_err add_entity_json(tv_call *call, tv_slice value)
 {
-    const tv_table_op *op = op_of(call);
-    tv_entity_view view = tv_table_op_view(op);
+    const tv_table_command *command = command_of(call);
+    tv_entity_view view = tv_table_command_view(command);
 
-    return tv_entity_add_json(&call->req->out, &view, op->resource.partition_key,
-                              op->resource.row_key, value, true);
+    return tv_entity_add_json(&call->req->out, &view, command->resource.partition_key,
+                              command->resource.row_key, value, true);
 }
 
 void tv_table_respond_inserted(tv_call *call)
 {
     const tv_entity_change *change = &tv_table_call_of(call)->outcome.changes.changes[0];
-    bool has_content = op_of(call)->prefer != TV_TABLE_PREFER_NO_CONTENT;
+    bool has_content = command_of(call)->prefer != TV_TABLE_PREFER_NO_CONTENT;
     tv_slice url = entity_url(call);
 
     /* It is done: without memory for the entity the client is told that, and no more. */
     if (has_content && add_entity_json(call, change->value)) {
         call->req->out.len = 0;
-        tv_table_call_of(call)->op.prefer = TV_TABLE_PREFER_NO_CONTENT;
+        tv_table_call_of(call)->command.prefer = TV_TABLE_PREFER_NO_CONTENT;
         has_content = false;
     }
     start_odata(call, has_content ? 201 : 204);
@@ -213,7 +213,7 @@ void tv_table_respond_inserted(tv_call *call)
     etag(call, change->timestamp);
     tv_response_header(call->req, TV_LIT("Location"), url);
     if (has_content) {
-        content_type(call, op_of(call)->level);
+        content_type(call, command_of(call)->level);
     } else {
         tv_response_header(call->req, TV_LIT("DataServiceId"), url);
     }
@@ -239,7 +239,7 @@ tv_err tv_table_respond_entity(tv_call *call)
         return err;
 
     start_odata(call, 200);
-    content_type(call, op_of(call)->level);
+    content_type(call, command_of(call)->level);
     etag(call, timestamp);
     tv_response_header(call->req, TV_LIT("x-tavola-plan"),
                        TV_LIT("point; ranges=1; examined=1; returned=1"));
@@ -285,7 +285,7 @@ void tv_table_respond_page(tv_call *call)
     tv_request *req = call->req;
 
     start_odata(call, 200);
-    content_type(call, op_of(call)->level);
+    content_type(call, command_of(call)->level);
     plan_header(call);
     if (next->next_partition.data) {
         tv_response_header(req, TV_LIT("x-ms-continuation-NextPartitionKey"), next->next_partition);
@@ -305,7 +305,7 @@ static tv_err add_bare_batch_reply(tv_call *call, tv_slice id)
 
     call->req->out.len = 0;
     for (size_t i = 0; i < batch->count; i++)
-        batch->ops[i].prefer = TV_TABLE_PREFER_NO_CONTENT;
+        batch->commands[i].prefer = TV_TABLE_PREFER_NO_CONTENT;
     return tv_table_add_batch_reply(&call->req->out, call, id, TV_OK, 0);
 }
 

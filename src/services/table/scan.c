@@ -238,7 +238,7 @@ static tv_err scan_ranges(tv_table_scan *scan, tv_turn *turn, outcome *ret_outco
 
 static void begin_page(tv_table_scan *scan)
 {
-    tv_entity_view view = tv_table_op_view(scan->op);
+    tv_entity_view view = tv_table_command_view(scan->command);
 
     scan->next = (tv_table_continuation){0};
     tv_table_scan_add_opening(scan->out, &view);
@@ -284,7 +284,7 @@ static tv_err begin_scan(tv_table_scan *scan, tv_engine *engine)
     state = tv_arena_zalloc(scan->arena, sizeof *state);
     state->iter = iter;
     state->start = start;
-    state->view = tv_table_op_view(scan->op);
+    state->view = tv_table_command_view(scan->command);
     state->test = tv_table_row_test_new(scan->arena, plan);
     state->empty_len = scan->out->len;
     tv_arena_init(&state->scratch);
@@ -340,7 +340,7 @@ tv_slice tv_table_scan_point_key(const tv_table_scan *scan)
 
 tv_err tv_table_scan_end_point(tv_table_scan *scan, tv_err err, tv_slice value)
 {
-    tv_entity_view view = tv_table_op_view(scan->op);
+    tv_entity_view view = tv_table_command_view(scan->command);
     tv_table_row row = {.key = tv_table_scan_point_key(scan), .value = value};
 
     if (err && err != TV_ERR_NOT_FOUND)

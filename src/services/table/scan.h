@@ -27,7 +27,7 @@ typedef struct tv_table_scan_keys {
 
 typedef struct tv_table_scan {
     const tv_container *table;
-    const tv_table_op *op;
+    const tv_table_command *command;
     const tv_table_query *query;
     tv_plan plan;
     int64_t time_max_ns;

@@ -12,15 +12,15 @@
 /* The most that a table takes in addition to a URL, and what closes the page: names are short. */
 enum { TABLE_BYTES = 1024 };
 
-static void add_table(tv_buf *out, const tv_table_op *op, tv_slice name)
+static void add_table(tv_buf *out, const tv_table_command *command, tv_slice name)
 {
     tv_buf_add_char(out, '{');
-    if (op->level == TV_TABLE_METADATA_FULL) {
+    if (command->level == TV_TABLE_METADATA_FULL) {
         tv_buf_printf(out,
                       "\"odata.type\":\"%.*s.Tables\",\"odata.id\":\"%.*s/Tables('%.*s')\","
                       "\"odata.editLink\":\"Tables('%.*s')\",",
-                      TV_FMT(op->endpoint.account), TV_FMT(op->endpoint.base_url), TV_FMT(name),
-                      TV_FMT(name));
+                      TV_FMT(command->endpoint.account), TV_FMT(command->endpoint.base_url),
+                      TV_FMT(name), TV_FMT(name));
     }
     tv_buf_printf(out, "\"TableName\":\"%.*s\"}", TV_FMT(name));
 }
@@ -67,14 +67,14 @@ static struct tv_table_walk *walk_new(const tv_table_scan *scan)
 
 static tv_err take_table(tv_table_scan *scan, tv_slice name)
 {
-    tv_err err = tv_buf_try_grow(scan->out, TABLE_BYTES + scan->op->endpoint.base_url.len);
+    tv_err err = tv_buf_try_grow(scan->out, TABLE_BYTES + scan->command->endpoint.base_url.len);
 
     if (err)
         return err;
 
     if (scan->page.returned++)
         tv_buf_add_char(scan->out, ',');
-    add_table(scan->out, scan->op, name);
+    add_table(scan->out, scan->command, name);
     return TV_OK;
 }
 
@@ -117,14 +117,14 @@ static tv_err walk_on(tv_table_scan *scan, tv_catalog *catalog, tv_turn *turn)
 
     walk->turn = turn;
     walk->is_turn_over = false;
-    err = tv_catalog_list(catalog, scan->op->endpoint.account, TV_LIT(""), walk->next,
+    err = tv_catalog_list(catalog, scan->command->endpoint.account, TV_LIT(""), walk->next,
                           look_at_table, scan);
     return err ? err : walk->err;
 }
 
 static void begin_page(tv_table_scan *scan)
 {
-    tv_entity_view view = tv_table_op_view(scan->op);
+    tv_entity_view view = tv_table_command_view(scan->command);
 
     view.table = TV_LIT("Tables");
     tv_table_scan_add_opening(scan->out, &view);

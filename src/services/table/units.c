@@ -32,9 +32,9 @@ static tv_err admit(tv_call *call, uint64_t partition, uint64_t units)
 /* Of one change: of what was sent until what is stored is known. */
 static uint64_t units_of_change(const tv_entity_change *change, tv_slice value)
 {
-    const tv_table_resource *resource = &change->op->resource;
+    const tv_table_resource *resource = &change->command->resource;
 
-    if (change->op->kind == TV_TABLE_OP_DELETE_ENTITY || value.len == 0)
+    if (change->command->kind == TV_TABLE_OP_DELETE_ENTITY || value.len == 0)
         return 1;
     return tv_target_units(tv_entity_cost(resource->partition_key, resource->row_key, value));
 }
@@ -125,8 +125,9 @@ static uint64_t units_written(tv_call *call)
 static uint64_t units_read(tv_call *call)
 {
     const tv_table_call *t = tv_table_call_of(call);
-    bool is_batch = tv_call_op(call) == TV_TABLE_OP_BATCH;
-    const tv_table_resource *resource = is_batch ? &t->batch.ops[0].resource : &t->op.resource;
+    bool is_batch = tv_table_call_of(call)->command.kind == TV_TABLE_OP_BATCH;
+    const tv_table_resource *resource =
+        is_batch ? &t->batch.commands[0].resource : &t->command.resource;
 
     return t->outcome.value.len ? tv_target_units(tv_entity_cost(
                                       resource->partition_key, resource->row_key, t->outcome.value))
@@ -153,11 +154,10 @@ static void charge_page(tv_call *call, const tv_table_bill *bill)
 void tv_table_charge_rest(tv_call *call)
 {
     const tv_table_bill *bill = tv_table_call_of(call)->bill;
-    int op = tv_call_op(call);
 
     if (bill == NULL)
         return;
-    if (op == TV_TABLE_OP_QUERY_ENTITIES)
+    if (tv_table_call_of(call)->command.kind == TV_TABLE_OP_QUERY_ENTITIES)
         charge_page(call, bill);
     else if (bill->charged)
         charge(call, bill->partition, (int64_t)units_written(call) - (int64_t)bill->charged);

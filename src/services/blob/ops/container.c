@@ -147,7 +147,7 @@ tv_err tv_blob_get_container(tv_call *base)
     tv_call_start(base, 200);
     tv_blob_add_etag(call, call->attributes.etag);
     tv_metadata_add_headers(base->req, call->attributes.metadata);
-    if (tv_call_op(&call->base) == TV_BLOB_OP_GET_CONTAINER_PROPERTIES) {
+    if (tv_call_kind(&call->base) == TV_BLOB_OP_GET_CONTAINER_PROPERTIES) {
         tv_blob_add_lease(call, &call->attributes.lease);
         add_access(call);
         tv_response_header(base->req, TV_LIT("x-ms-has-immutability-policy"), TV_LIT("false"));

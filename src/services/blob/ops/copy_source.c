@@ -147,7 +147,7 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
         err = tv_blob_spec.read_path(source);
     if (!err)
         err = tv_call_choose(source);
-    if (err || tv_call_op(source) != TV_BLOB_OP_GET_BLOB)
+    if (err || tv_call_kind(source) != TV_BLOB_OP_GET_BLOB)
         return not_here(call);
 
     copying->url = url_to_keep(arena, text, &parts);
@@ -181,7 +181,7 @@ static bool has_key(const tv_blob_call *call, const tv_blob_copying *copying, tv
  */
 tv_err tv_blob_source_failed(tv_blob_call *call, tv_err why, tv_err err)
 {
-    bool is_sync = tv_call_op(&call->base) == TV_BLOB_OP_COPY_BLOB_FROM_URL;
+    bool is_sync = tv_call_kind(&call->base) == TV_BLOB_OP_COPY_BLOB_FROM_URL;
 
     if (tv_blob_is_since(&call->args, is_sync ? TV_LIT("2024-08-04") : TV_LIT("2025-11-05")))
         call->base.info.source = why;
@@ -250,8 +250,8 @@ tv_err tv_blob_find_source(tv_blob_call *call)
 
     const tv_call *source = &copying->source.base;
 
-    copying->container = tv_call_look_for(&call->base, source->endpoint.account,
-                                          source->target.container);
+    copying->container =
+        tv_call_look_for(&call->base, source->endpoint.account, source->target.container);
     err = check_source(call, copying);
     if (err)
         return err;

@@ -56,7 +56,7 @@ static tv_err respond_head(tv_call *base, tv_err err)
         return err;
 
     tv_call_start(base, 200);
-    if (tv_call_op(base) == TV_BLOB_OP_GET_BLOB_METADATA) {
+    if (tv_call_kind(base) == TV_BLOB_OP_GET_BLOB_METADATA) {
         tv_blob_add_etag(call, head->etag);
         tv_metadata_add_headers(base->req, head->metadata);
         tv_call_finish(base);

@@ -9,7 +9,7 @@ static void respond_set(tv_blob_call *call)
 {
     tv_call_start(&call->base, 200);
     tv_blob_add_etag(call, call->change.etag);
-    if (tv_call_op(&call->base) == TV_BLOB_OP_SET_BLOB_METADATA)
+    if (tv_call_kind(&call->base) == TV_BLOB_OP_SET_BLOB_METADATA)
         tv_blob_add_encrypted(call);
     tv_call_finish(&call->base);
 }

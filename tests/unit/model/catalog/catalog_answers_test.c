@@ -160,7 +160,7 @@ static tv_err run_point(tv_table_scan *scan)
 /* Its rows may be half gone by then, and half a page would pass for the whole. */
 TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
 {
-    tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
+    tv_table_command command = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
     tv_table_query query = {.top = TV_TABLE_PAGE_ROWS_MAX};
     tv_error_info info = {0};
     tv_buf out = TV_BUF_EMPTY;
@@ -169,7 +169,7 @@ TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
     create(&a, "Orders", &first);
     CHECK_OK(tv_filter_parse(&arena, TV_NONE, &query.filter, &info));
     tv_table_scan scan = {.table = tv_catalog_find(catalog, account, TV_LIT("Orders")),
-                          .op = &op,
+                          .command = &command,
                           .query = &query,
                           .time_max_ns = INT64_C(60000000000),
                           .arena = &arena,

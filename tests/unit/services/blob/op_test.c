@@ -295,7 +295,7 @@ TEST(a_container_is_leased_like_a_blob)
     CHECK_ERR(parse("PUT", "con?restype=container&comp=lease",
                     "x-ms-lease-action: break\nx-ms-lease-break-period: 7\n"),
               TV_OK);
-    assert_int_equal(tv_call_op(&call.base), TV_BLOB_OP_BREAK_CONTAINER_LEASE);
+    assert_int_equal(tv_call_kind(&call.base), TV_BLOB_OP_BREAK_CONTAINER_LEASE);
     assert_int_equal(call.args.lease.break_period_s, 7);
 }
 

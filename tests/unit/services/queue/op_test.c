@@ -81,7 +81,7 @@ static tv_err parse(const char *method, const char *target, tv_queue_op *ret_op)
     q.base.endpoint = request_endpoint(&request.arena, &request);
     CHECK_OK(tv_queue_spec.read_path(&q.base));
     err = tv_call_choose(&q.base);
-    *ret_op = (tv_queue_op)tv_call_op(&q.base);
+    *ret_op = (tv_queue_op)tv_call_kind(&q.base);
     arena = request.arena;
     return err;
 }

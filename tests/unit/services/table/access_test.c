@@ -93,25 +93,27 @@ TEST(every_operation_needs_what_the_table_says_and_no_less)
 
     CHECK_INT(COUNT(needs), TV_TABLE_OP_COUNT - 1); /* all but batches */
     for (size_t row = 0; row < COUNT(needs); row++) {
-        tv_table_op op = {.kind = needs[row].kind, .resource = {.table = TV_LIT("People")}};
+        tv_table_command command = {.kind = needs[row].kind,
+                                    .resource = {.table = TV_LIT("People")}};
         tv_identity key = {.account = &account};
 
-        t_row = tv_table_spec.ops[op.kind].name;
-        CHECK_OK(tv_table_access_check(&key, &op));
+        t_row = tv_table_spec.ops[command.kind].name;
+        CHECK_OK(tv_table_access_check(&key, &command));
         for (unsigned permissions = 0; permissions < 128; permissions++) {
             tv_identity sas = {
                 .account = &account, .sas = TV_SAS_ACCOUNT, .permissions = permissions};
 
             for (unsigned types = 0; types < 8; types++) {
                 sas.resource_types = types;
-                CHECK_ERR(tv_table_access_check(&sas, &op), wanted(row, false, permissions, types));
+                CHECK_ERR(tv_table_access_check(&sas, &command),
+                          wanted(row, false, permissions, types));
             }
             sas.resource_types = 0;
             sas.sas = TV_SAS_CONTAINER;
             sas.container = TV_LIT("people");
-            CHECK_ERR(tv_table_access_check(&sas, &op), wanted(row, true, permissions, 0));
+            CHECK_ERR(tv_table_access_check(&sas, &command), wanted(row, true, permissions, 0));
             sas.container = TV_LIT("persons");
-            CHECK_ERR(tv_table_access_check(&sas, &op), TV_ERR_AUTHORIZATION_FAILURE);
+            CHECK_ERR(tv_table_access_check(&sas, &command), TV_ERR_AUTHORIZATION_FAILURE);
         }
     }
 }

@@ -149,15 +149,15 @@ TEST(six_clients_are_understood)
         CHECK_OK(parse_as(dialects[i].batch_type, three_ops(&dialects[i]), &batch, &info));
         CHECK(!batch.is_query);
         CHECK_INT(batch.count, 3);
-        CHECK_INT(batch.ops[0].kind, TV_TABLE_OP_INSERT_ENTITY);
-        CHECK_INT(batch.ops[1].kind, TV_TABLE_OP_MERGE_ENTITY);
-        CHECK_INT(batch.ops[2].kind, TV_TABLE_OP_DELETE_ENTITY);
-        CHECK_TEXT(batch.ops[0].resource.row_key, "new");
-        CHECK_TEXT(batch.ops[1].resource.row_key, "old");
-        CHECK_TEXT(batch.ops[2].resource.row_key, "gone");
-        CHECK_INT(batch.ops[0].prefer, TV_TABLE_PREFER_NO_CONTENT);
-        CHECK_INT(batch.ops[1].body.properties.count, 1);
-        CHECK_TEXT(batch.ops[1].endpoint.base_url, BASE);
+        CHECK_INT(batch.commands[0].kind, TV_TABLE_OP_INSERT_ENTITY);
+        CHECK_INT(batch.commands[1].kind, TV_TABLE_OP_MERGE_ENTITY);
+        CHECK_INT(batch.commands[2].kind, TV_TABLE_OP_DELETE_ENTITY);
+        CHECK_TEXT(batch.commands[0].resource.row_key, "new");
+        CHECK_TEXT(batch.commands[1].resource.row_key, "old");
+        CHECK_TEXT(batch.commands[2].resource.row_key, "gone");
+        CHECK_INT(batch.commands[0].prefer, TV_TABLE_PREFER_NO_CONTENT);
+        CHECK_INT(batch.commands[1].body.properties.count, 1);
+        CHECK_TEXT(batch.commands[1].endpoint.base_url, BASE);
     }
 }
 
@@ -324,7 +324,7 @@ TEST(each_part_belongs_to_the_account_that_signed)
         CHECK_ERR(parse(close_changeset(), &batch), rows[i].err);
         CHECK_INT(batch.is_part_error, rows[i].err != TV_OK);
         if (rows[i].err == TV_OK)
-            CHECK_TEXT(batch.ops[0].endpoint.base_url, BASE);
+            CHECK_TEXT(batch.commands[0].endpoint.base_url, BASE);
     }
 }
 

@@ -45,25 +45,25 @@ static int tear_down(__attribute__((unused)) void **state)
 }
 
 /* An operation on row `row_key` of partition "p"; `json` is its body. */
-static tv_table_op *op_new(tv_table_op_kind kind, tv_table_condition condition, const char *row_key,
-                           const char *json)
+static tv_table_command *op_new(tv_table_op_kind kind, tv_table_condition condition,
+                                const char *row_key, const char *json)
 {
-    tv_table_op *op = tv_arena_zalloc(&arena, sizeof *op);
+    tv_table_command *command = tv_arena_zalloc(&arena, sizeof *command);
     tv_error_info info = {0};
 
-    op->kind = kind;
-    op->condition = condition;
-    op->resource.partition_key = TV_LIT("p");
-    op->resource.row_key = tv_slice_of(row_key);
+    command->kind = kind;
+    command->condition = condition;
+    command->resource.partition_key = TV_LIT("p");
+    command->resource.row_key = tv_slice_of(row_key);
     if (kind != TV_TABLE_OP_DELETE_ENTITY) {
-        CHECK_OK(tv_entity_body_read(&arena, tv_slice_of(json), &op->body, &info));
+        CHECK_OK(tv_entity_body_read(&arena, tv_slice_of(json), &command->body, &info));
         if (kind != TV_TABLE_OP_INSERT_ENTITY)
-            tv_entity_properties_sort(&op->body.properties);
+            tv_entity_properties_sort(&command->body.properties);
     }
-    return op;
+    return command;
 }
 
-static void set_new(tv_table_change_set *set, tv_table_op *const *ops, size_t count)
+static void set_new(tv_table_change_set *set, tv_table_command *const *ops, size_t count)
 {
     tv_table_change_set_init(set, &arena, table, count);
     for (size_t i = 0; i < count; i++)
@@ -78,11 +78,11 @@ static tv_err apply_set(tv_table_change_set *set)
     return commit(&write);
 }
 
-static tv_err apply_to(tv_table_op *op, int64_t *ret_timestamp)
+static tv_err apply_to(tv_table_command *command, int64_t *ret_timestamp)
 {
     tv_table_change_set set;
 
-    set_new(&set, &op, 1);
+    set_new(&set, &command, 1);
     tv_err err = apply_set(&set);
     if (err == TV_OK && ret_timestamp)
         *ret_timestamp = set.changes[0].timestamp;
@@ -238,12 +238,12 @@ TEST(a_merge_with_nothing_changes_the_timestamp_alone)
 
 TEST(the_result_is_what_was_stored)
 {
-    tv_table_op *op;
+    tv_table_command *command;
     tv_table_change_set set;
 
     CHECK_OK(apply(TV_TABLE_OP_INSERT_ENTITY, none, "row", "{\"a\":1}"));
-    op = op_new(TV_TABLE_OP_MERGE_ENTITY, any, "row", "{\"b\":2}");
-    set_new(&set, &op, 1);
+    command = op_new(TV_TABLE_OP_MERGE_ENTITY, any, "row", "{\"b\":2}");
+    set_new(&set, &command, 1);
     CHECK_OK(apply_set(&set));
     CHECK_SLICE(set.changes[0].value, stored("row"));
     CHECK_INT(set.changes[0].timestamp, stored_ticks("row"));
@@ -300,9 +300,10 @@ TEST(many_writes_to_a_row_in_one_group_have_many_timestamps)
     tv_write writes[WRITES];
 
     for (int i = 0; i < WRITES; i++) {
-        tv_table_op *op = op_new(TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY, none, "row", "{\"a\":1}");
+        tv_table_command *command =
+            op_new(TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY, none, "row", "{\"a\":1}");
 
-        set_new(&sets[i], &op, 1);
+        set_new(&sets[i], &command, 1);
         writes[i] = (tv_write){.mail.deliver = deliver, .reply_to = &mailbox};
         tv_table_change_set_prepare(&sets[i], &writes[i]);
         tv_outbox_add(outbox, &writes[i]);
@@ -326,9 +327,10 @@ TEST(an_entity_that_is_made_again_in_one_group_has_another_timestamp)
 
     for (int i = 0; i < WRITES; i++) {
         bool is_delete = kinds[i] == TV_TABLE_OP_DELETE_ENTITY;
-        tv_table_op *op = op_new(kinds[i], is_delete ? any : none, "row", is_delete ? "" : "{}");
+        tv_table_command *command =
+            op_new(kinds[i], is_delete ? any : none, "row", is_delete ? "" : "{}");
 
-        set_new(&sets[i], &op, 1);
+        set_new(&sets[i], &command, 1);
         writes[i] = (tv_write){.mail.deliver = deliver, .reply_to = &mailbox};
         tv_table_change_set_prepare(&sets[i], &writes[i]);
         tv_outbox_add(outbox, &writes[i]);
@@ -347,7 +349,7 @@ TEST(a_set_is_applied_whole)
 {
     CHECK_OK(apply(TV_TABLE_OP_INSERT_ENTITY, none, "old", "{\"a\":1}"));
     CHECK_OK(apply(TV_TABLE_OP_INSERT_ENTITY, none, "gone", "{\"a\":1}"));
-    tv_table_op *ops[] = {
+    tv_table_command *ops[] = {
         op_new(TV_TABLE_OP_INSERT_ENTITY, none, "new", "{\"a\":2}"),
         op_new(TV_TABLE_OP_MERGE_ENTITY, any, "old", "{\"b\":2}"),
         op_new(TV_TABLE_OP_DELETE_ENTITY, any, "gone", ""),
@@ -365,7 +367,7 @@ TEST(a_set_with_one_failure_changes_nothing_and_names_it)
 {
     /* Each place in turn is the one that fails. */
     for (size_t bad = 0; bad < 4; bad++) {
-        tv_table_op *ops[4];
+        tv_table_command *ops[4];
         char row_key[8];
         tv_table_change_set set;
 
@@ -389,7 +391,7 @@ TEST(a_set_with_one_failure_changes_nothing_and_names_it)
 
 TEST(a_set_of_100_is_applied)
 {
-    tv_table_op *ops[100];
+    tv_table_command *ops[100];
     tv_slice partition;
     tv_table_change_set set;
 
@@ -470,7 +472,7 @@ TEST(a_merge_keeps_to_1_mib)
 TEST(the_merges_of_a_set_keep_to_8_mib_together)
 {
     enum { COUNT_MAX = 18 }; /* this many of 480 KiB are the first that are too much */
-    tv_table_op *ops[COUNT_MAX];
+    tv_table_command *ops[COUNT_MAX];
     tv_table_change_set set;
 
     for (int i = 0; i < COUNT_MAX; i++) {
@@ -496,7 +498,7 @@ TEST(the_merges_of_a_set_keep_to_8_mib_together)
 /* Rows "row00" on, of 480 KiB each, and merges into them. */
 static void merges_new(tv_table_change_set *set, size_t count)
 {
-    tv_table_op **ops = tv_arena_alloc(&arena, count * sizeof *ops);
+    tv_table_command **ops = tv_arena_alloc(&arena, count * sizeof *ops);
 
     for (size_t i = 0; i < count; i++) {
         char *name = tv_arena_bytes(&arena, 16);
@@ -566,7 +568,7 @@ TEST(merging_ahead_meets_the_errors_of_a_run)
     /* The first one counts, although the set would be refused for a later one. */
     CHECK_OK(apply(TV_TABLE_OP_INSERT_ENTITY, none, "row05", "{\"b\":1}"));
     CHECK_OK(apply(TV_TABLE_OP_MERGE_ENTITY, any, "row03", "{\"c\":2}"));
-    tv_table_op *ops[] = {
+    tv_table_command *ops[] = {
         op_new(TV_TABLE_OP_MERGE_ENTITY, any, "row03", large_json('x', 8)),
         op_new(TV_TABLE_OP_MERGE_ENTITY, any, "none", "{\"c\":2}"),
     };
@@ -581,13 +583,13 @@ TEST(merging_ahead_meets_the_errors_of_a_run)
 
 TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
 {
-    tv_table_op *op = op_new(TV_TABLE_OP_INSERT_ENTITY, none, "late", "{\"a\":1}");
+    tv_table_command *command = op_new(TV_TABLE_OP_INSERT_ENTITY, none, "late", "{\"a\":1}");
     tv_catalog_delete delete_op = {.catalog = catalog, .container = table, .arena = &arena};
     tv_table_change_set set;
     tv_write write = {0};
 
     /* Found and prepared, not yet run. */
-    set_new(&set, &op, 1);
+    set_new(&set, &command, 1);
 
     tv_catalog_prepare_delete(&delete_op, &write);
     CHECK_OK(commit(&write));
@@ -668,13 +670,13 @@ TEST(a_change_that_runs_again_sees_only_the_new_row)
 {
     for (size_t i = 0; i < COUNT(reruns); i++) {
         tv_table_condition condition = reruns[i].kind == TV_TABLE_OP_MERGE_ENTITY ? any : none;
-        tv_table_op *op = op_new(reruns[i].kind, condition, "row", "{\"b\":2}");
+        tv_table_command *command = op_new(reruns[i].kind, condition, "row", "{\"b\":2}");
         tv_txn *txn = tv_txn_new(engine);
         tv_table_change_set set;
         tv_write write = {0};
 
         t_row = reruns[i].what;
-        set_new(&set, &op, 1);
+        set_new(&set, &command, 1);
         tv_table_change_set_prepare(&set, &write);
 
         set_row(reruns[i].first);

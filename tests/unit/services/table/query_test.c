@@ -25,12 +25,12 @@ static tv_slice error_text; /* of the last parse */
 static tv_err parse(tv_table_op_kind kind, tv_slice url_query, tv_table_query *query)
 {
     tv_request request = request_new(&arena, "GET", "people()", "");
-    tv_table_op op = {.kind = kind};
+    tv_table_command command = {.kind = kind};
     tv_error_info info = {0};
     tv_err err;
 
     request.query = query_of(&arena, url_query);
-    err = tv_table_query_parse(&arena, &request, &op, query, &info);
+    err = tv_table_query_parse(&arena, &request, &command, query, &info);
     error_text = info.text;
     return err;
 }
@@ -126,7 +126,7 @@ TEST(an_explanation_is_asked_for_by_a_header)
         {"x-tavola-explain: false\n", false},
         {"x-tavola-explain:\n", false},
     };
-    tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
+    tv_table_command command = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
 
     for (size_t i = 0; i < COUNT(rows); i++) {
         tv_request request = request_new(&arena, "GET", "people()", rows[i].headers);
@@ -134,7 +134,7 @@ TEST(an_explanation_is_asked_for_by_a_header)
         tv_table_query query;
 
         t_row = rows[i].headers;
-        CHECK_OK(tv_table_query_parse(&arena, &request, &op, &query, &info));
+        CHECK_OK(tv_table_query_parse(&arena, &request, &command, &query, &info));
         CHECK_INT(query.is_explained, rows[i].is_explained);
     }
 }

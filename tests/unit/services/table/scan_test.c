@@ -73,19 +73,19 @@ static tv_table_query query_of(const char *filter, size_t top)
 /* All pages of a query as one text of keys; checks that each page but the last is full. */
 static tv_slice read_pages(tv_table_query query, tv_buf *all)
 {
-    tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES,
-                      .level = TV_TABLE_METADATA_NONE,
-                      .endpoint = {.account = ACCOUNT},
-                      .resource = {.table = TV_LIT("people")}};
+    tv_table_command command = {.kind = TV_TABLE_OP_QUERY_ENTITIES,
+                                .level = TV_TABLE_METADATA_NONE,
+                                .endpoint = {.account = ACCOUNT},
+                                .resource = {.table = TV_LIT("people")}};
 
     all->len = 0;
-    CHECK_OK(tv_table_select_parse(&arena, TV_LIT("PartitionKey,RowKey"), &op.select));
+    CHECK_OK(tv_table_select_parse(&arena, TV_LIT("PartitionKey,RowKey"), &command.select));
     for (int pages = 0;; pages++) {
         tv_buf page = TV_BUF_EMPTY;
 
         CHECK(pages <= ROWS);
         tv_table_scan scan = {.table = &people,
-                              .op = &op,
+                              .command = &command,
                               .query = &query,
                               .time_max_ns = MINUTE_NS,
                               .arena = &arena,
@@ -202,12 +202,13 @@ static void add_entities(int count, size_t text_bytes)
     }
 }
 
-static tv_table_op plain_op = {.kind = TV_TABLE_OP_QUERY_ENTITIES, .level = TV_TABLE_METADATA_NONE};
+static tv_table_command plain_command = {.kind = TV_TABLE_OP_QUERY_ENTITIES,
+                                         .level = TV_TABLE_METADATA_NONE};
 
 static tv_table_scan scan_of(const tv_table_query *query, int64_t time_max_ns, tv_buf *out)
 {
     tv_table_scan scan = {.table = &people,
-                          .op = &plain_op,
+                          .command = &plain_command,
                           .query = query,
                           .time_max_ns = time_max_ns,
                           .arena = &arena,

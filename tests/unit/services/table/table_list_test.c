@@ -51,9 +51,9 @@ static tv_err list_some(tv_table_scan *scan, tv_engine *from, tv_turn *turn, boo
 /* The names that a query finds, page after page, with a blank between names. */
 static tv_slice list(const char *filter, size_t top, tv_buf *out)
 {
-    tv_table_op op = {.kind = TV_TABLE_OP_QUERY_TABLES,
-                      .level = TV_TABLE_METADATA_NONE,
-                      .endpoint = {.account = ACCOUNT}};
+    tv_table_command command = {.kind = TV_TABLE_OP_QUERY_TABLES,
+                                .level = TV_TABLE_METADATA_NONE,
+                                .endpoint = {.account = ACCOUNT}};
     tv_table_query query = {.top = top};
     tv_error_info info = {0};
 
@@ -61,7 +61,7 @@ static tv_slice list(const char *filter, size_t top, tv_buf *out)
     CHECK_OK(tv_filter_parse(&arena, tv_slice_of(filter), &query.filter, &info));
     for (;;) {
         tv_buf page_text = TV_BUF_EMPTY;
-        tv_table_scan scan = {.op = &op,
+        tv_table_scan scan = {.command = &command,
                               .query = &query,
                               .time_max_ns = INT64_C(60000000000),
                               .arena = &arena,

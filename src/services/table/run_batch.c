@@ -20,7 +20,7 @@ static tv_err make_changes(tv_call *call)
 
     tv_table_change_set_init(&t->outcome.changes, &call->req->arena, call->container, batch->count);
     for (size_t i = 0; i < batch->count; i++) {
-        err = tv_table_change_set_add(&t->outcome.changes, &batch->ops[i]);
+        err = tv_table_change_set_add(&t->outcome.changes, &batch->commands[i]);
         if (err)
             return err;
         tv_thread_step(TV_STEP_LARGE);
@@ -34,12 +34,12 @@ static tv_err check_batch_access(tv_call *call)
     tv_table_batch *batch = &tv_table_call_of(call)->batch;
 
     for (size_t i = 0; i < batch->count; i++) {
-        const tv_table_op *op = &batch->ops[i];
-        tv_err err = tv_table_access_check(call->identity, op);
+        const tv_table_command *command = &batch->commands[i];
+        tv_err err = tv_table_access_check(call->identity, command);
 
         if (err == TV_OK)
-            err = tv_table_access_check_key(call->identity, op->resource.partition_key,
-                                            op->resource.row_key);
+            err = tv_table_access_check_key(call->identity, command->resource.partition_key,
+                                            command->resource.row_key);
         if (err) {
             batch->failed = i;
             return err;
@@ -68,7 +68,7 @@ static tv_err prepare(tv_call *call)
     batch->is_part_error = true;
     err = check_batch_access(call);
     if (err == TV_OK)
-        err = tv_call_find_container(call, batch->ops[0].resource.table);
+        err = tv_call_find_container(call, batch->commands[0].resource.table);
     if (err || batch->is_query)
         return err;
     return make_changes(call);

@@ -8,14 +8,14 @@
 
 static bool is_batch(const tv_call *call)
 {
-    return tv_call_op(call) == TV_TABLE_OP_BATCH;
+    return tv_table_call_of((tv_call *)call)->command.kind == TV_TABLE_OP_BATCH;
 }
 
 static tv_err entity_key(tv_call *call, tv_slice *ret_key)
 {
     const tv_table_call *t = tv_table_call_of(call);
     const tv_table_resource *resource =
-        is_batch(call) ? &t->batch.ops[0].resource : &t->op.resource;
+        is_batch(call) ? &t->batch.commands[0].resource : &t->command.resource;
     tv_arena *arena = &call->req->arena;
     tv_slice partition;
     tv_err err;
@@ -95,9 +95,9 @@ static tv_err on_written(tv_call *call, tv_err err)
     if (err)
         return err;
 
-    if (tv_call_op(call) == TV_TABLE_OP_INSERT_ENTITY)
+    if (tv_table_call_of((tv_call *)call)->command.kind == TV_TABLE_OP_INSERT_ENTITY)
         tv_table_respond_inserted(call);
-    else if (tv_call_op(call) == TV_TABLE_OP_DELETE_ENTITY)
+    else if (tv_table_call_of((tv_call *)call)->command.kind == TV_TABLE_OP_DELETE_ENTITY)
         tv_table_respond_no_content(call);
     else
         tv_table_respond_updated(call);
@@ -114,17 +114,17 @@ tv_err tv_table_write_entity(tv_call *call)
     if (err)
         return err;
 
-    err = tv_table_op_read_body(arena, call->req->body, &t->op, &call->info);
+    err = tv_table_command_read_body(arena, call->req->body, &t->command, &call->info);
     if (err)
         return err;
 
-    err = tv_table_access_check_key(call->identity, t->op.resource.partition_key,
-                                    t->op.resource.row_key);
+    err = tv_table_access_check_key(call->identity, t->command.resource.partition_key,
+                                    t->command.resource.row_key);
     if (err)
         return err;
 
     tv_table_change_set_init(&t->outcome.changes, arena, call->container, 1);
-    err = tv_table_change_set_add(&t->outcome.changes, &t->op);
+    err = tv_table_change_set_add(&t->outcome.changes, &t->command);
     if (err)
         return err;
 

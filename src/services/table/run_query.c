@@ -12,7 +12,7 @@ static tv_plan plan_of_tables(const tv_filter *filter)
 
 static bool is_list(const tv_call *call)
 {
-    return tv_call_op(call) == TV_TABLE_OP_QUERY_TABLES;
+    return tv_table_call_of((tv_call *)call)->command.kind == TV_TABLE_OP_QUERY_TABLES;
 }
 
 static int64_t query_time_max_ns(const tv_call *call)
@@ -34,7 +34,7 @@ static tv_err prepare(tv_call *call)
     }
     t->outcome.scan = (tv_table_scan){
         .table = call->container,
-        .op = &t->op,
+        .command = &t->command,
         .query = &t->query,
         .time_max_ns = query_time_max_ns(call),
         .arena = arena,

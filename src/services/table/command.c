@@ -1,29 +1,30 @@
-/* From the head of a request to an operation. */
-#include "services/table/op.h"
+/* From the head of a request, or of a part of a batch, to a command. */
+#include "services/table/command.h"
 
 #include "base/assert.h"
 #include "base/uri.h"
 #include "services/table/names.h"
 #include "services/table/service.h"
 
-bool tv_table_op_is_entity_write(tv_table_op_kind kind)
+bool tv_table_command_is_entity_write(const tv_table_command *command)
 {
-    return kind >= TV_TABLE_OP_INSERT_ENTITY && kind <= TV_TABLE_OP_DELETE_ENTITY;
+    return command->kind >= TV_TABLE_OP_INSERT_ENTITY && command->kind <= TV_TABLE_OP_DELETE_ENTITY;
 }
 
-bool tv_table_op_is_merge(tv_table_op_kind kind)
+bool tv_table_command_is_merge(const tv_table_command *command)
 {
-    return kind == TV_TABLE_OP_MERGE_ENTITY || kind == TV_TABLE_OP_INSERT_OR_MERGE_ENTITY;
+    return command->kind == TV_TABLE_OP_MERGE_ENTITY ||
+           command->kind == TV_TABLE_OP_INSERT_OR_MERGE_ENTITY;
 }
 
-tv_entity_view tv_table_op_view(const tv_table_op *op)
+tv_entity_view tv_table_command_view(const tv_table_command *command)
 {
     return (tv_entity_view){
-        .level = op->level,
-        .base_url = op->endpoint.base_url,
-        .account = op->endpoint.account,
-        .table = op->resource.table,
-        .select = op->select,
+        .level = command->level,
+        .base_url = command->endpoint.base_url,
+        .account = command->endpoint.account,
+        .table = command->resource.table,
+        .select = command->select,
     };
 }
 
@@ -72,12 +73,12 @@ static tv_err effective_method(const tv_table_head *head, tv_method *ret_method)
     }
 }
 
-static tv_err read_method(const tv_table_head *head, tv_table_op *op)
+static tv_err read_method(const tv_table_head *head, tv_method *ret_method)
 {
-    tv_err err = effective_method(head, &op->method);
+    tv_err err = effective_method(head, ret_method);
 
-    if (op->method == TV_METHOD_MERGE)
-        op->method = TV_METHOD_PATCH; /* an older name of it */
+    if (*ret_method == TV_METHOD_MERGE)
+        *ret_method = TV_METHOD_PATCH; /* an older name of it */
     return err;
 }
 
@@ -85,13 +86,13 @@ static tv_err read_method(const tv_table_head *head, tv_table_op *op)
  * comp names another resource under the same path: ?comp=acl of a table,
  * ?restype=service&comp=properties|stats of the account.  An empty one names none.
  */
-static int where_of(const tv_table_op *op, tv_slice comp, tv_slice restype)
+static int where_of(const tv_table_command *command, tv_slice comp, tv_slice restype)
 {
     bool is_service = tv_slice_eq(restype, TV_LIT("service"));
 
-    if (op->resource.where == TV_TABLE_AT_SERVICE && !is_service)
+    if (command->resource.where == TV_TABLE_AT_SERVICE && !is_service)
         return TV_OP_NOWHERE;
-    return comp.data && comp.len == 0 ? TV_OP_NOWHERE : (int)op->resource.where;
+    return comp.data && comp.len == 0 ? TV_OP_NOWHERE : (int)command->resource.where;
 }
 
 static tv_table_prefer read_prefer(const tv_table_head *head)
@@ -103,62 +104,64 @@ static tv_table_prefer read_prefer(const tv_table_head *head)
     return TV_TABLE_PREFER_NONE;
 }
 
-tv_err tv_table_op_locate(tv_arena *arena, const tv_table_head *head, const tv_endpoint *endpoint,
-                          tv_table_op *ret_op, tv_error_info *reterr_info)
+tv_err tv_table_command_locate(tv_arena *arena, const tv_table_head *head,
+                               const tv_endpoint *endpoint, tv_table_command *ret_command,
+                               tv_table_asked *ret_asked, tv_error_info *reterr_info)
 {
-    tv_table_op *op = ret_op;
+    tv_table_command *command = ret_command;
     tv_slice restype;
     tv_err err;
 
-    *op = (tv_table_op){.endpoint = *endpoint, .level = TV_TABLE_METADATA_MINIMAL};
-    op->prefer = read_prefer(head);
+    *ret_asked = (tv_table_asked){.where = TV_OP_NOWHERE, .method = head->method};
+    *command = (tv_table_command){.endpoint = *endpoint, .level = TV_TABLE_METADATA_MINIMAL};
+    command->prefer = read_prefer(head);
     /* It is sent back, so it must not bring its own line ends. */
-    op->content_id = tv_slice_is_printable(head->content_id) ? head->content_id : TV_NONE;
-    err = tv_table_resource_parse(arena, endpoint->account, endpoint->rest, &op->resource,
+    command->content_id = tv_slice_is_printable(head->content_id) ? head->content_id : TV_NONE;
+    err = tv_table_resource_parse(arena, endpoint->account, endpoint->rest, &command->resource,
                                   reterr_info);
     if (err)
         return err;
 
-    err = read_method(head, op);
+    err = read_method(head, &ret_asked->method);
     if (err)
         return err;
 
-    if (!tv_parameters_get(head->query, arena, TV_LIT("comp"), &op->comp) ||
+    if (!tv_parameters_get(head->query, arena, TV_LIT("comp"), &ret_asked->comp) ||
         !tv_parameters_get(head->query, arena, TV_LIT("restype"), &restype))
         return TV_ERR_URL_UNPARSABLE;
 
     /* Inserts ignore If-Match, so only operations that address one entity look at it. */
-    if (op->resource.where == TV_TABLE_AT_ENTITY) {
-        err = tv_table_condition_parse(head->if_match, &op->condition);
+    if (command->resource.where == TV_TABLE_AT_ENTITY) {
+        err = tv_table_condition_parse(head->if_match, &command->condition);
         if (err)
             return err;
     }
-    op->is_xml = op->comp.data != NULL;
-    op->where = where_of(op, op->comp, restype);
+    command->is_xml = ret_asked->comp.data != NULL;
+    ret_asked->where = where_of(command, ret_asked->comp, restype);
     return TV_OK;
 }
 
 /* --- which operation --- */
 
-tv_err tv_table_op_miss(const tv_table_op *op, bool has_comp)
+tv_err tv_table_command_miss(const tv_table_command *command, bool has_comp)
 {
-    if (op->is_xml)
+    if (command->is_xml)
         return has_comp ? TV_ERR_UNSUPPORTED_VERB : TV_ERR_INVALID_QUERY_PARAMETER;
-    return op->resource.where == TV_TABLE_AT_SERVICE ? TV_ERR_NOT_IMPLEMENTED
-                                                     : TV_ERR_METHOD_NOT_ALLOWED;
+    return command->resource.where == TV_TABLE_AT_SERVICE ? TV_ERR_NOT_IMPLEMENTED
+                                                          : TV_ERR_METHOD_NOT_ALLOWED;
 }
 
-tv_err tv_table_op_apply_condition(tv_table_op *op)
+tv_err tv_table_command_apply_condition(tv_table_command *command)
 {
-    if (op->condition.kind != TV_TABLE_CONDITION_NONE)
+    if (command->condition.kind != TV_TABLE_CONDITION_NONE)
         return TV_OK;
 
-    switch (op->kind) {
+    switch (command->kind) {
     case TV_TABLE_OP_UPDATE_ENTITY:
-        op->kind = TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY;
+        command->kind = TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY;
         return TV_OK;
     case TV_TABLE_OP_MERGE_ENTITY:
-        op->kind = TV_TABLE_OP_INSERT_OR_MERGE_ENTITY;
+        command->kind = TV_TABLE_OP_INSERT_OR_MERGE_ENTITY;
         return TV_OK;
     case TV_TABLE_OP_DELETE_ENTITY:
         return TV_ERR_MISSING_HEADER;
@@ -167,27 +170,29 @@ tv_err tv_table_op_apply_condition(tv_table_op *op)
     }
 }
 
-tv_err tv_table_op_parse(tv_arena *arena, const tv_table_head *head, const tv_endpoint *endpoint,
-                         tv_table_op *ret_op, tv_error_info *reterr_info)
+tv_err tv_table_command_parse(tv_arena *arena, const tv_table_head *head,
+                              const tv_endpoint *endpoint, tv_table_command *ret_command,
+                              tv_error_info *reterr_info)
 {
     const tv_service_spec *spec = &tv_table_spec;
+    tv_table_asked asked;
     const tv_op *row;
     bool has_comp;
     tv_err err;
 
-    err = tv_table_op_locate(arena, head, endpoint, ret_op, reterr_info);
+    err = tv_table_command_locate(arena, head, endpoint, ret_command, &asked, reterr_info);
     if (err)
         return err;
 
-    row = tv_service_find_op(spec, ret_op->where, ret_op->method, ret_op->comp, &has_comp);
+    row = tv_service_find_op(spec, asked.where, asked.method, asked.comp, &has_comp);
     if (row == NULL)
-        return tv_table_op_miss(ret_op, has_comp);
+        return tv_table_command_miss(ret_command, has_comp);
 
-    ret_op->kind = (tv_table_op_kind)(row - spec->ops);
-    err = tv_table_op_apply_condition(ret_op);
+    ret_command->kind = (tv_table_op_kind)(row - spec->ops);
+    err = tv_table_command_apply_condition(ret_command);
     if (err)
         return err;
-    return tv_table_op_read_head(arena, head, ret_op);
+    return tv_table_command_read_head(arena, head, ret_command);
 }
 
 /* --- content negotiation --- */
@@ -288,16 +293,17 @@ static bool is_json_body(tv_slice type)
     return type.len < atom.len || !tv_slice_eq_nocase(tv_slice_take(type, atom.len), atom);
 }
 
-static tv_err read_select(tv_arena *arena, const tv_table_head *head, tv_table_op *op)
+static tv_err read_select(tv_arena *arena, const tv_table_head *head, tv_table_command *command)
 {
-    bool is_read = op->kind == TV_TABLE_OP_QUERY_ENTITY || op->kind == TV_TABLE_OP_QUERY_ENTITIES;
+    bool is_read =
+        command->kind == TV_TABLE_OP_QUERY_ENTITY || command->kind == TV_TABLE_OP_QUERY_ENTITIES;
     tv_slice list;
 
     if (!is_read)
         return TV_OK;
     if (!tv_parameters_get(head->query, arena, TV_LIT("$select"), &list))
         return TV_ERR_URL_UNPARSABLE;
-    return tv_table_select_parse(arena, list, &op->select);
+    return tv_table_select_parse(arena, list, &command->select);
 }
 
 /* --- names, and the whole of the head --- */
@@ -321,21 +327,22 @@ static tv_err check_resource(const tv_table_resource *resource)
     return err;
 }
 
-tv_err tv_table_op_read_head(tv_arena *arena, const tv_table_head *head, tv_table_op *op)
+tv_err tv_table_command_read_head(tv_arena *arena, const tv_table_head *head,
+                                  tv_table_command *command)
 {
-    bool has_body = tv_table_spec.ops[op->kind].flags & TV_OP_NEEDS_LENGTH;
-    tv_err err = check_resource(&op->resource);
+    bool has_body = tv_table_spec.ops[command->kind].flags & TV_OP_NEEDS_LENGTH;
+    tv_err err = check_resource(&command->resource);
 
-    if (err || op->is_xml)
+    if (err || command->is_xml)
         return err;
 
-    err = read_select(arena, head, op);
+    err = read_select(arena, head, command);
     if (err)
         return err;
 
     if (has_body && !is_json_body(head->content_type))
         return TV_ERR_ATOM_FORMAT;
-    return op->kind == TV_TABLE_OP_BATCH ? TV_OK : choose_level(arena, head, &op->level);
+    return command->kind == TV_TABLE_OP_BATCH ? TV_OK : choose_level(arena, head, &command->level);
 }
 
 /* --- the body --- */
@@ -345,61 +352,64 @@ tv_err tv_table_op_read_head(tv_arena *arena, const tv_table_head *head, tv_tabl
  * SDKs annotate them by the type that they had in the program; what counts is the
  * text.
  */
-static tv_err check_repeated_keys(const tv_table_op *op)
+static tv_err check_repeated_keys(const tv_table_command *command)
 {
-    const tv_entity_body *body = &op->body;
+    const tv_entity_body *body = &command->body;
 
-    if (body->partition_key.data && !tv_slice_eq(body->partition_key, op->resource.partition_key))
+    if (body->partition_key.data &&
+        !tv_slice_eq(body->partition_key, command->resource.partition_key))
         return TV_ERR_INVALID_INPUT;
-    if (body->row_key.data && !tv_slice_eq(body->row_key, op->resource.row_key))
+    if (body->row_key.data && !tv_slice_eq(body->row_key, command->resource.row_key))
         return TV_ERR_INVALID_INPUT;
     return TV_OK;
 }
 
-static tv_err take_keys_from_body(tv_arena *arena, tv_table_op *op, tv_error_info *reterr_info)
+static tv_err take_keys_from_body(tv_arena *arena, tv_table_command *command,
+                                  tv_error_info *reterr_info)
 {
     tv_err err;
 
-    if (op->body.partition_key.data == NULL || op->body.row_key.data == NULL)
+    if (command->body.partition_key.data == NULL || command->body.row_key.data == NULL)
         return TV_ERR_PROPERTIES_NEED_VALUE;
-    if (op->body.has_odd_key) {
+    if (command->body.has_odd_key) {
         reterr_info->text = TV_LIT("One of the request inputs is not valid.");
         return TV_ERR_INVALID_INPUT;
     }
 
-    op->resource.partition_key = op->body.partition_key;
-    op->resource.row_key = op->body.row_key;
-    err = tv_check_body_key(arena, TV_LIT("PartitionKey"), op->body.partition_key, reterr_info);
+    command->resource.partition_key = command->body.partition_key;
+    command->resource.row_key = command->body.row_key;
+    err =
+        tv_check_body_key(arena, TV_LIT("PartitionKey"), command->body.partition_key, reterr_info);
     if (err)
         return err;
 
-    return tv_check_body_key(arena, TV_LIT("RowKey"), op->body.row_key, reterr_info);
+    return tv_check_body_key(arena, TV_LIT("RowKey"), command->body.row_key, reterr_info);
 }
 
-tv_err tv_table_op_read_body(tv_arena *arena, tv_slice json, tv_table_op *op,
-                             tv_error_info *reterr_info)
+tv_err tv_table_command_read_body(tv_arena *arena, tv_slice json, tv_table_command *command,
+                                  tv_error_info *reterr_info)
 {
     tv_err err;
 
-    tv_assert(tv_table_op_is_entity_write(op->kind));
-    if (op->kind == TV_TABLE_OP_DELETE_ENTITY)
+    tv_assert(tv_table_command_is_entity_write(command));
+    if (command->kind == TV_TABLE_OP_DELETE_ENTITY)
         return TV_OK;
 
-    err = tv_entity_body_read(arena, json, &op->body, reterr_info);
+    err = tv_entity_body_read(arena, json, &command->body, reterr_info);
     if (err)
         return err;
 
-    if (op->kind == TV_TABLE_OP_INSERT_ENTITY)
-        err = take_keys_from_body(arena, op, reterr_info);
+    if (command->kind == TV_TABLE_OP_INSERT_ENTITY)
+        err = take_keys_from_body(arena, command, reterr_info);
     else
-        err = check_repeated_keys(op);
+        err = check_repeated_keys(command);
     if (err)
         return err;
 
     /* What PUT and MERGE wrote comes back in the order of names; what POST wrote, as it was sent.
      */
-    if (op->kind != TV_TABLE_OP_INSERT_ENTITY)
-        tv_entity_properties_sort(&op->body.properties);
-    return tv_entity_check_limits(op->resource.partition_key, op->resource.row_key,
-                                  &op->body.properties);
+    if (command->kind != TV_TABLE_OP_INSERT_ENTITY)
+        tv_entity_properties_sort(&command->body.properties);
+    return tv_entity_check_limits(command->resource.partition_key, command->resource.row_key,
+                                  &command->body.properties);
 }

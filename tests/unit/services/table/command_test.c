@@ -1,5 +1,5 @@
 /* What a request asks for: method, resource, condition, format. */
-#include "services/table/op.h"
+#include "services/table/command.h"
 
 #include "check.h"
 #include "requests.h"
@@ -24,7 +24,7 @@ static int tear_down(__attribute__((unused)) void **state)
 }
 
 /* As a request. */
-static tv_err choose(tv_request *request, const tv_endpoint *endpoint, tv_table_op *op)
+static tv_err choose(tv_request *request, const tv_endpoint *endpoint, tv_table_command *command)
 {
     tv_table_service service = {.base.spec = &tv_table_spec};
     tv_table_call t = {.base = {.service = &service.base,
@@ -35,25 +35,26 @@ static tv_err choose(tv_request *request, const tv_endpoint *endpoint, tv_table_
 
     if (err == TV_OK)
         err = tv_call_choose(&t.base);
-    *op = t.op;
+    *command = t.command;
     return err;
 }
 
 /* A request and a part of a batch, which must give the same result. */
-static tv_err parse(const char *method, const char *target, const char *headers, tv_table_op *op)
+static tv_err parse(const char *method, const char *target, const char *headers,
+                    tv_table_command *command)
 {
     tv_request request = request_new(&arena, method, target, headers);
     tv_endpoint endpoint = request_endpoint(&arena, &request);
     tv_table_head head = tv_table_head_of(&request);
     tv_error_info info = {0};
-    tv_err err = tv_table_op_parse(&arena, &head, &endpoint, op, &info);
-    tv_table_op chosen;
+    tv_err err = tv_table_command_parse(&arena, &head, &endpoint, command, &info);
+    tv_table_command chosen;
 
     tv_arena_init(&request.arena);
     CHECK_ERR(choose(&request, &endpoint, &chosen), err);
-    CHECK_INT(chosen.kind, op->kind);
-    CHECK_INT(chosen.level, op->level);
-    CHECK_INT(chosen.is_xml, op->is_xml);
+    CHECK_INT(chosen.kind, command->kind);
+    CHECK_INT(chosen.level, command->level);
+    CHECK_INT(chosen.is_xml, command->is_xml);
     tv_arena_done(&request.arena);
     return err;
 }
@@ -110,15 +111,15 @@ TEST(method_resource_and_condition_make_an_operation)
     for (size_t i = 0; i < COUNT(operations); i++) {
         for (size_t m = 0; m < COUNT(methods); m++) {
             const cell *want = &operations[i].cells[m];
-            tv_table_op op;
+            tv_table_command command;
             char row[200];
 
             snprintf(row, sizeof row, "%s %s %s", methods[m], operations[i].target,
                      operations[i].headers);
             t_row = row;
-            CHECK_ERR(parse(methods[m], operations[i].target, operations[i].headers, &op),
+            CHECK_ERR(parse(methods[m], operations[i].target, operations[i].headers, &command),
                       want->err);
-            CHECK_TEXT(tv_slice_of(tv_table_spec.ops[op.kind].name),
+            CHECK_TEXT(tv_slice_of(tv_table_spec.ops[command.kind].name),
                        tv_table_spec.ops[want->kind].name);
         }
     }
@@ -149,29 +150,29 @@ static const struct {
 TEST(post_tunnels_four_methods)
 {
     for (size_t i = 0; i < COUNT(tunnels); i++) {
-        tv_table_op op;
+        tv_table_command command;
 
         t_row = tunnels[i].what;
-        CHECK_ERR(parse(tunnels[i].method, ENTITY, tunnels[i].headers, &op), tunnels[i].err);
+        CHECK_ERR(parse(tunnels[i].method, ENTITY, tunnels[i].headers, &command), tunnels[i].err);
         if (tunnels[i].err == TV_OK)
-            CHECK_INT(op.kind, tunnels[i].kind);
+            CHECK_INT(command.kind, tunnels[i].kind);
     }
 }
 
 TEST(the_condition_is_kept)
 {
-    tv_table_op op;
+    tv_table_command command;
 
-    CHECK_OK(parse("PUT", ENTITY, "If-Match: " ETAG "\n", &op));
-    CHECK_INT(op.condition.kind, TV_TABLE_CONDITION_EXACT);
-    CHECK_OK(parse("PUT", ENTITY, "If-Match: *\n", &op));
-    CHECK_INT(op.condition.kind, TV_TABLE_CONDITION_ANY);
-    CHECK_OK(parse("PUT", ENTITY, "", &op));
-    CHECK_INT(op.condition.kind, TV_TABLE_CONDITION_NONE);
-    CHECK_OK(parse("PUT", ENTITY, "If-Match: W/\"0x8\"\n", &op));
-    CHECK_INT(op.condition.kind, TV_TABLE_CONDITION_NEVER);
-    CHECK_ERR(parse("PUT", ENTITY, "If-Match: \"strong\"\n", &op), TV_ERR_ETAG_INVALID);
-    CHECK_ERR(parse("DELETE", ENTITY, "If-Match:\n", &op), TV_ERR_ETAG_INVALID);
+    CHECK_OK(parse("PUT", ENTITY, "If-Match: " ETAG "\n", &command));
+    CHECK_INT(command.condition.kind, TV_TABLE_CONDITION_EXACT);
+    CHECK_OK(parse("PUT", ENTITY, "If-Match: *\n", &command));
+    CHECK_INT(command.condition.kind, TV_TABLE_CONDITION_ANY);
+    CHECK_OK(parse("PUT", ENTITY, "", &command));
+    CHECK_INT(command.condition.kind, TV_TABLE_CONDITION_NONE);
+    CHECK_OK(parse("PUT", ENTITY, "If-Match: W/\"0x8\"\n", &command));
+    CHECK_INT(command.condition.kind, TV_TABLE_CONDITION_NEVER);
+    CHECK_ERR(parse("PUT", ENTITY, "If-Match: \"strong\"\n", &command), TV_ERR_ETAG_INVALID);
+    CHECK_ERR(parse("DELETE", ENTITY, "If-Match:\n", &command), TV_ERR_ETAG_INVALID);
 }
 
 static const struct {
@@ -194,10 +195,10 @@ static const struct {
 TEST(names_are_checked_on_every_operation)
 {
     for (size_t i = 0; i < COUNT(names); i++) {
-        tv_table_op op;
+        tv_table_command command;
 
         t_row = names[i].what;
-        CHECK_ERR(parse(names[i].method, names[i].target, "", &op), names[i].err);
+        CHECK_ERR(parse(names[i].method, names[i].target, "", &command), names[i].err);
     }
 }
 
@@ -251,14 +252,14 @@ TEST(format_and_accept_choose_the_level)
 {
     for (size_t i = 0; i < COUNT(formats); i++) {
         char headers[200] = "";
-        tv_table_op op;
+        tv_table_command command;
 
         t_row = formats[i].what;
         if (formats[i].accept)
             snprintf(headers, sizeof headers, "Accept: %s\n", formats[i].accept);
-        CHECK_ERR(parse("GET", formats[i].target, headers, &op), formats[i].err);
+        CHECK_ERR(parse("GET", formats[i].target, headers, &command), formats[i].err);
         if (formats[i].err == TV_OK)
-            CHECK_INT(op.level, formats[i].level);
+            CHECK_INT(command.level, formats[i].level);
     }
 }
 
@@ -277,34 +278,35 @@ static const struct {
 
 TEST(several_accept_headers_are_one_list)
 {
-    tv_table_op op;
+    tv_table_command command;
 
     CHECK_OK(parse("GET", "people()",
                    "Accept: application/atom+xml\nAccept: application/json;odata=fullmetadata\n",
-                   &op));
-    CHECK_INT(op.level, TV_TABLE_METADATA_FULL);
-    CHECK_ERR(parse("GET", "people()", "Accept: application/atom+xml\nAccept: text/html\n", &op),
-              TV_ERR_ATOM_FORMAT);
+                   &command));
+    CHECK_INT(command.level, TV_TABLE_METADATA_FULL);
+    CHECK_ERR(
+        parse("GET", "people()", "Accept: application/atom+xml\nAccept: text/html\n", &command),
+        TV_ERR_ATOM_FORMAT);
 }
 
 TEST(reads_select_properties)
 {
     for (size_t i = 0; i < COUNT(selects); i++) {
-        tv_table_op op;
+        tv_table_command command;
 
         t_row = selects[i].what;
-        CHECK_ERR(parse(selects[i].method, selects[i].target, "", &op), selects[i].err);
-        CHECK_INT(op.select.count, selects[i].count);
-        CHECK_INT(tv_table_op_view(&op).select.count, selects[i].count);
+        CHECK_ERR(parse(selects[i].method, selects[i].target, "", &command), selects[i].err);
+        CHECK_INT(command.select.count, selects[i].count);
+        CHECK_INT(tv_table_command_view(&command).select.count, selects[i].count);
     }
 }
 
 TEST(a_view_says_where_entities_are)
 {
-    tv_table_op op;
+    tv_table_command command;
 
-    CHECK_OK(parse("GET", ENTITY, "Accept: application/json;odata=fullmetadata\n", &op));
-    tv_entity_view view = tv_table_op_view(&op);
+    CHECK_OK(parse("GET", ENTITY, "Accept: application/json;odata=fullmetadata\n", &command));
+    tv_entity_view view = tv_table_command_view(&command);
     CHECK_INT(view.level, TV_TABLE_METADATA_FULL);
     CHECK_TEXT(view.base_url, "http://127.0.0.1:10002/acct");
     CHECK_TEXT(view.account, "acct");
@@ -331,45 +333,45 @@ TEST(bodies_are_json)
 {
     for (size_t i = 0; i < COUNT(bodies); i++) {
         char headers[200];
-        tv_table_op op;
+        tv_table_command command;
 
         t_row = bodies[i].what;
         snprintf(headers, sizeof headers, "Content-Type: %s\n", bodies[i].type);
-        CHECK_ERR(parse(bodies[i].method, bodies[i].target, headers, &op), bodies[i].err);
+        CHECK_ERR(parse(bodies[i].method, bodies[i].target, headers, &command), bodies[i].err);
     }
 }
 
 TEST(a_batch_has_no_format_of_its_own)
 {
-    tv_table_op op;
+    tv_table_command command;
 
-    CHECK_OK(parse("POST", "$batch", "Accept: multipart/mixed\n", &op));
+    CHECK_OK(parse("POST", "$batch", "Accept: multipart/mixed\n", &command));
 }
 
 TEST(prefer_is_read_and_kept_after_an_error)
 {
-    tv_table_op op;
+    tv_table_command command;
 
-    CHECK_OK(parse("POST", "people", "", &op));
-    CHECK_INT(op.prefer, TV_TABLE_PREFER_NONE);
-    CHECK_OK(parse("POST", "people", "Prefer: Return-Content\n", &op));
-    CHECK_INT(op.prefer, TV_TABLE_PREFER_CONTENT);
-    CHECK_ERR(parse("POST", "a_b", "Prefer: return-no-content\n", &op), TV_ERR_NAME_INVALID);
-    CHECK_INT(op.prefer, TV_TABLE_PREFER_NO_CONTENT);
-    CHECK_OK(parse("POST", "people", "Prefer: respond-async\n", &op));
-    CHECK_INT(op.prefer, TV_TABLE_PREFER_NONE);
+    CHECK_OK(parse("POST", "people", "", &command));
+    CHECK_INT(command.prefer, TV_TABLE_PREFER_NONE);
+    CHECK_OK(parse("POST", "people", "Prefer: Return-Content\n", &command));
+    CHECK_INT(command.prefer, TV_TABLE_PREFER_CONTENT);
+    CHECK_ERR(parse("POST", "a_b", "Prefer: return-no-content\n", &command), TV_ERR_NAME_INVALID);
+    CHECK_INT(command.prefer, TV_TABLE_PREFER_NO_CONTENT);
+    CHECK_OK(parse("POST", "people", "Prefer: respond-async\n", &command));
+    CHECK_INT(command.prefer, TV_TABLE_PREFER_NONE);
 }
 
 TEST(a_content_id_that_cannot_be_sent_back_is_none)
 {
-    tv_table_op op;
+    tv_table_command command;
 
-    CHECK_OK(parse("PUT", ENTITY, "Content-ID: 7\n", &op));
-    CHECK_TEXT(op.content_id, "7");
-    CHECK_OK(parse("PUT", ENTITY, "Content-ID: a\rb\n", &op));
-    CHECK(op.content_id.data == NULL);
-    CHECK_OK(parse("PUT", ENTITY, "Content-ID: \xC3\xB4\n", &op));
-    CHECK(op.content_id.data == NULL);
+    CHECK_OK(parse("PUT", ENTITY, "Content-ID: 7\n", &command));
+    CHECK_TEXT(command.content_id, "7");
+    CHECK_OK(parse("PUT", ENTITY, "Content-ID: a\rb\n", &command));
+    CHECK(command.content_id.data == NULL);
+    CHECK_OK(parse("PUT", ENTITY, "Content-ID: \xC3\xB4\n", &command));
+    CHECK(command.content_id.data == NULL);
 }
 
 /* --- the body of a write --- */
@@ -413,21 +415,21 @@ TEST(keys_come_from_the_url_or_the_body)
 {
     for (size_t i = 0; i < COUNT(writes); i++) {
         tv_error_info info = {0};
-        tv_table_op op;
+        tv_table_command command;
 
         t_row = writes[i].what;
-        CHECK_OK(parse(writes[i].method, writes[i].target, writes[i].headers, &op));
-        CHECK(tv_table_op_is_entity_write(op.kind));
-        CHECK_ERR(tv_table_op_read_body(&arena, tv_slice_of(writes[i].json), &op, &info),
+        CHECK_OK(parse(writes[i].method, writes[i].target, writes[i].headers, &command));
+        CHECK(tv_table_command_is_entity_write(&command));
+        CHECK_ERR(tv_table_command_read_body(&arena, tv_slice_of(writes[i].json), &command, &info),
                   writes[i].err);
         if (writes[i].err)
             continue;
-        CHECK_TEXT(op.resource.partition_key, writes[i].partition_key);
-        CHECK_TEXT(op.resource.row_key, writes[i].row_key);
+        CHECK_TEXT(command.resource.partition_key, writes[i].partition_key);
+        CHECK_TEXT(command.resource.row_key, writes[i].row_key);
         if (writes[i].first)
-            CHECK_TEXT(op.body.properties.list[0].name, writes[i].first);
+            CHECK_TEXT(command.body.properties.list[0].name, writes[i].first);
         else
-            CHECK_INT(op.body.properties.count, 0);
+            CHECK_INT(command.body.properties.count, 0);
     }
 }
 
@@ -435,7 +437,7 @@ TEST(an_entity_over_1_mib_is_refused_when_its_body_is_read)
 {
     tv_buf json = TV_BUF_EMPTY;
     tv_error_info info = {0};
-    tv_table_op op;
+    tv_table_command command;
 
     tv_buf_add_lit(&json, "{\"PartitionKey\":\"p\",\"RowKey\":\"r\"");
     for (int i = 0; i < 16; i++) {
@@ -446,13 +448,13 @@ TEST(an_entity_over_1_mib_is_refused_when_its_body_is_read)
     }
     tv_buf_add_char(&json, '}');
     /* The keys cost 8 and each property 16 in addition to its text: four units are left. */
-    CHECK_OK(parse("POST", "people", "", &op));
+    CHECK_OK(parse("POST", "people", "", &command));
     json.len -= 2;
     tv_buf_add_lit(&json, "xxxx\"}");
-    CHECK_OK(tv_table_op_read_body(&arena, tv_buf_slice(&json), &op, &info));
+    CHECK_OK(tv_table_command_read_body(&arena, tv_buf_slice(&json), &command, &info));
     json.len -= 2;
     tv_buf_add_lit(&json, "x\"}");
-    CHECK_ERR(tv_table_op_read_body(&arena, tv_buf_slice(&json), &op, &info),
+    CHECK_ERR(tv_table_command_read_body(&arena, tv_buf_slice(&json), &command, &info),
               TV_ERR_ENTITY_TOO_LARGE);
     tv_buf_done(&json);
 }
@@ -467,9 +469,10 @@ TEST(only_changes_of_one_entity_are_entity_writes)
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(kinds); i++)
-        CHECK(tv_table_op_is_entity_write(kinds[i]));
+        CHECK(tv_table_command_is_entity_write(&(tv_table_command){.kind = kinds[i]}));
     for (int kind = 0; kind < TV_TABLE_OP_COUNT; kind++)
-        count += tv_table_op_is_entity_write((tv_table_op_kind)kind);
+        count +=
+            tv_table_command_is_entity_write(&(tv_table_command){.kind = (tv_table_op_kind)kind});
     CHECK_INT(count, COUNT(kinds));
 }
 

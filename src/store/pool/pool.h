@@ -8,10 +8,10 @@
  * object are ordered, so a read that begins after an acknowledgement sees it.
  * There is nothing atomic over two objects.
  *
- * librados.c implements it over librados, and is built only where that is
- * installed (-Drados).  tests/engine/fake_pool.c implements it in memory, with
- * faults by seed.  Everything else in this folder is written over this header, so
- * that every protocol can be tested without a cluster.
+ * librados.c and its siblings implement it over librados, and are built only where
+ * that is installed (-Drados).  tests/engine/fake_pool.c implements it in memory, with
+ * faults by seed.  The engine and the nodes are written over this header, so that every
+ * protocol can be tested without a cluster.
  *
  * Errors: TV_ERR_NOT_FOUND there is no such object; TV_ERR_CONFLICT a condition
  * does not hold, nothing was changed; TV_ERR_DISK_FULL nothing was changed;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Keep the tables of docs/advice.md equal to the rules and thresholds of src/insight/advice.
 
-    tools/advice-docs.py          write them anew
+    tools/advice-docs.py          write them again
     tools/advice-docs.py --check  only say whether they are; exit code 1 when they are not
 """
 

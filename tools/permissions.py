@@ -60,7 +60,7 @@ def table_of(service, rows):
 
 
 def rewrite(text, rows):
-    """The document with its tables made anew: each is under the heading of its service."""
+    """The document with its tables made again: each is under the heading of its service."""
     for service in dict.fromkeys(row["service"] for row in rows):
         head = f"## {service.capitalize()}s\n\n"
         if head not in text:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Keep the lists of commands and flags in docs/tool.md and docs/man/tavola.1 equal to the tool.
 
-    tools/tool-docs.py          write them anew
+    tools/tool-docs.py          write them again
     tools/tool-docs.py --check  only say whether they are; exit code 1 when they are not
 
 The tool is $TAVOLA, else build/tavola.

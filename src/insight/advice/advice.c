@@ -133,7 +133,7 @@ static void load(tv_advice *advice)
     }
     if (size > FILE_BYTES_MAX || !read_all(fd, (size_t)size, &bytes) ||
         !tv_book_decode(&advice->book, tv_buf_slice(&bytes)))
-        tell("the findings that were kept are damaged and are begun anew");
+        tell("the findings that were kept are damaged; the list begins empty");
     close(fd);
     tv_buf_done(&bytes);
 }

@@ -12,7 +12,7 @@
 typedef struct tv_advice tv_advice;
 
 /**
- * Reads what was kept; a file that is damaged is logged and begun anew.  `data` is the folder that
+ * Reads what was kept; a file that is damaged is logged and replaced.  `data` is the folder that
  * the server keeps its data in; NULL: nothing is kept.
  */
 tv_advice *tv_advice_new(const char *data);

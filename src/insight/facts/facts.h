@@ -213,7 +213,7 @@ void tv_facts_note_scan(tv_facts *facts, tv_slice account, int64_t table_id, tv_
 void tv_facts_note_entity(tv_facts *facts, tv_slice account, int64_t table_id, tv_slice row,
                           const tv_property *properties, size_t property_count);
 
-/** Count a table anew in the background. */
+/** Count a table again in the background. */
 void tv_facts_recount(tv_facts *facts, tv_slice account, int64_t table_id);
 
 /** How many tables wait for the background count or are being counted. */

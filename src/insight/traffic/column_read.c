@@ -6,7 +6,7 @@
 enum {
     PREFIX_BYTES = 16, /* magic, length, crc */
     HEAD_BYTES = 8,    /* and the fixed part behind it */
-    /* Places that look like the beginning of a column and are none, before the search behind a
+    /* Places that look like the beginning of a column and are not, before the search behind a
      * damaged one is given up: each costs a crc. */
     FALSE_STARTS_MAX = 16,
 };
@@ -121,7 +121,7 @@ tv_err tv_column_next_table(tv_column *column, tv_column_table *ret_table)
     return TV_OK;
 }
 
-/* Bounds that follow; NULL when they are none. */
+/* Bounds that follow; NULL when they are not valid. */
 static tv_axis *read_bounds(tv_slice *from)
 {
     static _Thread_local char bytes[TV_COLUMN_BUCKETS_MAX][TV_COLUMN_BOUND_BYTES_MAX];

@@ -34,7 +34,7 @@ void tv_heat_write_bytes(const tv_heat *heat, tv_arena *arena, tv_buf *out);
 /** The byte of a value, 0 to `max`. */
 unsigned char tv_heat_code(uint64_t value, uint64_t max);
 
-/** The bytes of a bound, in the arena, out of its text.  TV_ERR_OUT_OF_RANGE when it is none. */
+/** The bytes of a bound, in the arena, out of its text.  TV_ERR_OUT_OF_RANGE when it is not one. */
 tv_err tv_heat_bound_parse(tv_arena *arena, tv_slice text, tv_slice *ret_bound) TV_WARN_UNUSED;
 
 /** Append a bound as an array. */

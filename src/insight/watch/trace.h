@@ -30,7 +30,7 @@ bool tv_watch_trace_values_parse(const char *text, tv_watch_trace_values *ret_va
 typedef struct tv_watch_trace tv_watch_trace;
 
 typedef struct tv_watch_trace_options {
-    const char *path; /* made anew, for its owner alone */
+    const char *path; /* a new file, for its owner alone */
     tv_watch_trace_values values;
     bool hides_names; /* of accounts, tables and properties: hashes of them */
     bool has_targets; /* scalability targets are emulated */
@@ -85,7 +85,7 @@ typedef struct tv_watch_traced {
 bool tv_watch_trace_read_head(tv_arena *arena, tv_slice line, tv_watch_trace_head *ret_head,
                               char *reterr_text, size_t reterr_size);
 
-/** Another line; false when it is none.  Texts are in the arena, or parts of the line. */
+/** Another line; false when it is not valid.  Texts are in the arena, or parts of the line. */
 bool tv_watch_trace_read_line(tv_arena *arena, tv_slice line, tv_watch_traced *ret_request);
 
 /** Is shown each request of a file.  What it points to lives until the next one; what it needs

@@ -69,7 +69,7 @@ static bool join_cluster(tv_server *server, char *reterr_text, size_t reterr_siz
     return true;
 }
 
-/* A start that fails for want of a right names it.  Who may not even read is told that first. */
+/* A start without a right that it needs names it.  Who may not even read is told that first. */
 static bool open_pool_store(tv_server *server, const tv_rados_options *options, char *reterr_text,
                             size_t reterr_size)
 {

@@ -17,7 +17,7 @@ typedef struct tv_entity_change {
     tv_slice sent;         /* what the request says, encoded; empty for DELETE */
     tv_slice ahead;        /* of a merge: its result, if the row is still as old as ... */
     int64_t ahead_of;      /* ... this */
-    tv_slice value;        /* result: the entity as stored; each run writes it anew */
+    tv_slice value;        /* result: the entity as stored; each run writes it again */
     int64_t timestamp;     /* result: of the entity as stored */
     int64_t old_timestamp; /* result: of what was there before; 0 when nothing was */
 } tv_entity_change;
@@ -25,7 +25,7 @@ typedef struct tv_entity_change {
 /**
  * The entities that the merges of one set write may have this many bytes
  * together, or TV_ERR_MERGE_TOO_LARGE: a request of a few KiB can make the
- * server write 100 entities of 1 MiB anew, and everybody else waits for it.
+ * server write 100 entities of 1 MiB again, and everybody else waits for it.
  */
 #define TV_MERGED_BYTES_MAX ((size_t)8 << 20)
 

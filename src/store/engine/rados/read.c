@@ -437,7 +437,7 @@ void tv_rados_read(tv_engine *engine, tv_engine_read *read)
 /* --- the router --- */
 
 /*
- * All reads that are astray, once: by a later map if there is one.  How long to pause is the
+ * All reads that were refused, once: by a later map if there is one.  How long to pause is the
  * router's to know; when to give up, each read's: others have come and gone meanwhile.
  */
 static void send_strays(tv_rados_engine *rados, tv_engine_read *list, tv_rados_patience *patience)

@@ -1,8 +1,8 @@
 /*
  * The one door.  Handlers take a tv_identity, and only this folder can make
  * one, after it has checked a signature in constant time.  The list of schemes
- * is closed: SharedKey, SharedKeyLite, service SAS, account SAS, and the session of
- * Explorer, which never comes in on a service's port.  What is not on
+ * is closed: SharedKey, SharedKeyLite, service SAS, account SAS, and a session
+ * that the server has opened itself, which never comes in on a service's port.  What is not on
  * it is refused.  It is the same door for tables, queues and blobs; in a service
  * that allows it, requests without credentials become anonymous, an identity that
  * can do next to nothing.
@@ -186,8 +186,8 @@ tv_err tv_authenticate_anonymous(const tv_auth_policy *policy, const tv_credenti
                                  tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 /**
- * The owner of an account, without a signature: for a request that has come through
- * Explorer, whose session the admin port has checked (admin/session.h).  It may do
+ * The owner of an account, without a signature: for a request whose sender has been
+ * checked in another way, and not on a service's port.  It may do
  * what the account's key may.  TV_ERR_AUTHENTICATION_FAILED when there is no such account.
  */
 tv_err tv_authenticate_owner(const tv_auth_policy *policy, tv_service_kind service,

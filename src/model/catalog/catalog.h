@@ -59,7 +59,7 @@ typedef struct tv_catalog_kind {
     void *ctx;
 } tv_catalog_kind;
 
-/** How much is in a container, as somebody has counted it lately; for explorer/ alone. */
+/** How much is in a container, as whoever counts it has found lately; only kept here. */
 typedef struct tv_container_count {
     _Atomic int64_t counted_ns;    /* monotonic, when it began; 0: never */
     _Atomic uint64_t changes;      /* tv_container.changes at that time */
@@ -71,7 +71,7 @@ typedef struct tv_container_count {
 struct tv_container {
     atomic_int refs;
     atomic_bool is_dropped;
-    _Atomic uint64_t requests; /* of clients, that are done; Explorer is not a client */
+    _Atomic uint64_t requests; /* of clients, that are done; not those of its owner */
     _Atomic uint64_t changes;  /* those that may have changed what is in it, by anybody */
     tv_container_count count;
     int64_t id;

@@ -227,8 +227,17 @@ static void on_done(void *ctx, tv_request *req)
     req->user = NULL;
 }
 
+static void note_first(tv_service *service, tv_first_requests *first)
+{
+    service->on_done_ctx = first;
+    service->on_done = tv_first_requests_note;
+}
+
 tv_http_handler tv_explorer_handler(tv_explorer *explorer)
 {
+    note_first(explorer->table, &explorer->first[0]);
+    note_first(explorer->queue, &explorer->first[1]);
+    note_first(explorer->blob, &explorer->first[2]);
     explorer->doors[DOOR_BLOB] = tv_service_owner_handler(explorer->blob);
     explorer->doors[DOOR_QUEUE] = tv_service_owner_handler(explorer->queue);
     explorer->doors[DOOR_TABLE] = tv_service_owner_handler(explorer->table);

@@ -18,6 +18,7 @@
 #include "insight/facts/facts.h"
 #include "server/admin/guard.h"
 #include "server/explorer/counts.h"
+#include "server/explorer/first.h"
 #include "services/service/service.h"
 
 typedef struct tv_explorer {
@@ -34,6 +35,7 @@ typedef struct tv_explorer {
 
     /* Its own. */
     tv_tree_counts counts; /* of queues and containers */
+    tv_first_requests first[3];
     tv_http_handler doors[3];
     uint64_t failed_logins; /* since the last line about them */
     int64_t failed_logins_quiet_until_ns;

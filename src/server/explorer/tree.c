@@ -79,17 +79,15 @@ static bool add_names(tv_explorer *explorer, tv_service *service, tv_slice accou
 /* What a client has asked for first: what was done, or else what was refused. */
 static void add_first(const tv_explorer *explorer, tv_buf *out)
 {
-    const tv_service *services[] = {explorer->table, explorer->queue, explorer->blob};
-    const tv_first_request *first[6];
     size_t before = out->len;
 
-    for (int i = 0; i < 3; i++) {
-        first[i] = &services[i]->first_good;
-        first[i + 3] = &services[i]->first_bad;
-    }
     tv_buf_add_lit(out, ",\"first\":");
-    for (int i = 0; i < 6; i++) {
-        if (tv_first_request_add(first[i], out))
+    for (int i = 0; i < 3; i++) {
+        if (tv_first_request_add(&explorer->first[i].good, out))
+            return;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (tv_first_request_add(&explorer->first[i].bad, out))
             return;
     }
     out->len = before;

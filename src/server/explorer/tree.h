@@ -8,7 +8,7 @@
  *      "more": false, "problem": "", "first": {...}}
  *
  * Counts are left out while they are not known.  `requests` are those of clients since the start,
- * so that two answers give a rate.  `first` is the first request of a client (service/first.h), if
+ * so that two answers give a rate.  `first` is the first request of a client (first.h), if
  * there was one; `problem` says why the engine is not well.
  */
 #ifndef TV_SERVER_EXPLORER_TREE_H

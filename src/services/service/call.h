@@ -53,7 +53,7 @@ struct tv_call {
      * the call or hand it over.
      */
     bool is_away;
-    bool is_owner;                   /* it came through Explorer: no signature */
+    bool is_owner;                   /* its sender is known to be: no signature */
     bool is_running;                 /* the row's run function was called */
     uint8_t looks;                   /* how often the catalogue was brought up to date for it */
     bool is_drop;                    /* it has failed to delete its container */

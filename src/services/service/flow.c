@@ -482,14 +482,11 @@ static void log_access(const tv_call *call, int64_t ns)
            req->peer, TV_GUID_TEXT_LEN, call->request_id, TV_FMT(path));
 }
 
-/* For the page: what clients ask for, where, and whether something may have changed. */
-static void count_for_page(tv_call *call)
+/* How often clients asked for something in it, and whether something may have changed. */
+static void count_in_container(const tv_call *call)
 {
     tv_container *container = call->container;
 
-    if (!call->is_owner)
-        tv_first_request_note(
-            call->req->status < 400 ? &call->service->first_good : &call->service->first_bad, call);
     if (container == NULL)
         return;
     if (!call->is_owner)
@@ -511,7 +508,9 @@ static void observe(tv_call *call, int64_t end_ns)
                  req->out.len + req->out_length);
     if (service->has_access_log)
         log_access(call, ns);
-    count_for_page(call);
+    count_in_container(call);
+    if (service->on_done)
+        service->on_done(service->on_done_ctx, call);
 }
 
 static void on_done(void *ctx, tv_request *req)

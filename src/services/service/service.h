@@ -11,7 +11,6 @@
 #include "base/workers.h"
 #include "model/catalog/catalog.h"
 #include "model/targets/targets.h"
-#include "services/service/first.h"
 #include "services/service/op.h"
 #include "store/commit/pipeline.h"
 
@@ -115,16 +114,19 @@ typedef struct tv_service {
      */
     void (*record)(void *ctx, tv_call *call, int64_t end_ns);
     void *record_ctx;
+    /** Told of every request that is done, on the network thread.  Set before one comes; or NULL.
+     */
+    void (*on_done)(void *ctx, const tv_call *call);
+    void *on_done_ctx;
     tv_meter meter;
-    tv_first_request first_good, first_bad; /* of clients, since the start */
 } tv_service;
 
 /** The handler for a listener; the service, all filled in, outlives it. */
 tv_http_handler tv_service_handler(tv_service *service);
 
 /**
- * A handler of the same service for requests whose sender is known to be its owner: those of
- * Explorer.  After tv_service_handler.  Nothing but the signature and the
+ * A handler of the same service for requests whose sender is known to be its owner.
+ * After tv_service_handler.  Nothing but the signature and the
  * check of the page's origin is left out, which its caller has made.
  */
 tv_http_handler tv_service_owner_handler(tv_service *service);

@@ -39,11 +39,10 @@ static uint64_t client_hash(const tv_call *call, tv_slice agent)
            tv_hash(agent);
 }
 
-/* The server's own page, and the command line tool. */
+/* The command line tool, which says so; an owner's requests are known without that. */
 static bool is_own_tool(tv_slice agent)
 {
-    return tv_slice_starts_with(agent, TV_LIT("Tavola-Explorer/")) ||
-           tv_slice_starts_with(agent, TV_LIT("tavola-tool "));
+    return tv_slice_starts_with(agent, TV_LIT("tavola-tool "));
 }
 
 static tv_watch_client client_of(const tv_call *call, observed_conn *conn)

@@ -1,5 +1,5 @@
 /* See first.h. */
-#include "services/service/first.h"
+#include "server/explorer/first.h"
 
 #include "base/clock.h"
 #include "base/datetime.h"
@@ -18,7 +18,7 @@ static void keep(char *to, size_t size, tv_slice text)
     to[len] = '\0';
 }
 
-void tv_first_request_note(tv_first_request *first, const tv_call *call)
+static void note(tv_first_request *first, const tv_call *call)
 {
     tv_slice agent = tv_request_header(call->req, TV_LIT("user-agent"));
     int none = NONE;
@@ -34,6 +34,14 @@ void tv_first_request_note(tv_first_request *first, const tv_call *call)
     keep(first->container, sizeof first->container, call->target.container);
     keep(first->agent, sizeof first->agent, tv_slice_take(agent, tv_slice_find(agent, ' ')));
     atomic_store_explicit(&first->state, THERE, memory_order_release);
+}
+
+void tv_first_requests_note(void *ctx, const tv_call *call)
+{
+    tv_first_requests *first = ctx;
+
+    if (!call->is_owner)
+        note(call->req->status < 400 ? &first->good : &first->bad, call);
 }
 
 bool tv_first_request_add(const tv_first_request *first, tv_buf *out)

@@ -28,6 +28,7 @@ import story  # noqa: E402
 import suite  # noqa: E402
 from server import ACCOUNT, KEY, ROOT, Server  # noqa: E402
 from traffic import Traffic  # noqa: E402
+from until import until  # noqa: E402
 
 # A request is recorded when its answer has gone out, at the time of the clock.  On one thread that is
 # before the next request is answered, so also before one that moves the clock.
@@ -60,6 +61,19 @@ class Admin:
 
     def advance(self, ms):
         self.ask("POST", "/clock", {"ms": int(ms)})
+
+
+def wait_for_sample(admin, account, table):
+    """What is known of a large table comes from a sample, which the background takes."""
+    path = f"?account={account}&table={table}"
+
+    def is_new():
+        facts = admin.ask("GET", f"/facts{path}&parts=keys")
+        return facts["sample"]["changesSince"] == 0 and (facts["sample"]["keys"] or
+                                                         not facts["entities"])
+    if not is_new():
+        admin.ask("POST", f"/facts/recount{path}")
+        until(is_new, f"{table} is sampled")
 
 
 def describe(findings):
@@ -97,6 +111,8 @@ def run_case(case, admin, server, number, account):
         if case.is_run:
             case.mark = admin.ask("POST", "/advice/marks")["mark"]
         traffic.run(case.lines)
+        if case.rule not in OF_ACCOUNTS:
+            wait_for_sample(admin, account, traffic.table_name(case.table))
         if not case.is_run:
             traffic.wait_ms(90000)  # walks that were left are closed after 60 s; then judged twice
         return check(case, admin, account, traffic.table_name(case.table))

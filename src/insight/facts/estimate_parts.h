@@ -34,6 +34,9 @@ typedef struct tv_stratum {
 typedef struct tv_estimate_known {
     tv_facts_count count;
     bool has_sample, sample_is_all;
+    double
+        sampled;  /* entities that the table had when the sample was taken; all below are of then */
+    double moves; /* entities that have come or gone since */
     double sample_keys, sample_inside;
     double whole;          /* entities of counted partitions that are inside as a whole */
     tv_stratum *parts;     /* counted partitions that are not */

@@ -112,49 +112,49 @@ static bool one_partition(const tv_estimate_query *query, tv_slice *ret_key)
 /* --- looking up --- */
 
 /* The counted partition of a key; NULL when it is of none, or counts are not exact. */
-static tv_sketch_partition *counted_of(tv_sketch *sketch, const tv_estimate_known *k,
-                                       tv_slice partition_key)
+static const tv_sample_partition *counted_of(const tv_sample *sample, const tv_estimate_known *k,
+                                             tv_slice partition_key)
 {
-    return k->count.basis == TV_FACTS_EXACT ? tv_sketch_find_partition(sketch, partition_key)
+    return k->count.basis == TV_FACTS_EXACT ? tv_sample_find_partition(sample, partition_key)
                                             : NULL;
 }
 
-static void count_sample(const tv_estimate_query *query, tv_sketch *sketch, tv_slice partition,
-                         tv_stratum *strata, tv_arena *arena, tv_estimate_known *k)
+static void count_sample(const tv_estimate_query *query, const tv_sample *sample,
+                         tv_slice partition, tv_stratum *strata, tv_arena *arena,
+                         tv_estimate_known *k)
 {
-    for (size_t i = 0; i < sketch->sample_count; i++) {
-        tv_slice tail = {sketch->sample[i].key, sketch->sample[i].len};
-        tv_slice key = tv_sketch_partition_of(tail);
-        const tv_sketch_partition *counted = counted_of(sketch, k, key);
-        tv_stratum *of = counted ? &strata[counted - sketch->partitions] : &k->rest;
+    for (size_t i = 0; i < sample->key_count; i++) {
+        tv_slice tail = tv_sample_key_text(&sample->keys[i]);
+        tv_slice key = tv_key_before_mark(tail);
+        const tv_sample_partition *counted = counted_of(sample, k, key);
+        tv_stratum *of = counted ? &strata[counted - sample->partitions] : &k->rest;
         bool is_inside = is_in(query, tail);
 
         of->keys++;
         of->inside += is_inside;
         k->sample_inside += is_inside;
         k->partition_keys += k->has_partition && tv_slice_eq(key, partition);
-        /* The sample is in the order of hashes: its first keys are as good as any. */
+        /* The sample is in the order of chance: its first keys are as good as any. */
         if (is_inside && query->plan->residual && k->tested_count < TV_ESTIMATE_TESTED_MAX)
             k->tested[k->tested_count++] = tv_arena_dup(arena, tail);
     }
-    k->sample_keys = (double)sketch->sample_count;
+    k->sample_keys = (double)sample->key_count;
 }
 
 /* Divide the table; after the sample was counted. */
-static void divide(const tv_estimate_query *query, tv_sketch *sketch, const tv_stratum *strata,
-                   tv_arena *arena, tv_estimate_known *k)
+static void divide(const tv_estimate_query *query, const tv_sample *sample,
+                   const tv_stratum *strata, tv_arena *arena, tv_estimate_known *k)
 {
     bool is_exact = k->count.basis == TV_FACTS_EXACT;
+    size_t count = is_exact ? sample->partition_count : 0;
     tv_buf key = TV_BUF_EMPTY;
     double counted = 0;
 
-    k->parts = tv_arena_alloc(arena, (sketch->partition_count + 1) * sizeof *k->parts);
-    for (size_t i = 0; is_exact && sketch->partitions && i < TV_SKETCH_PARTITION_SLOTS; i++) {
-        const tv_sketch_partition *p = &sketch->partitions[i];
-        cover covers = p->key ? cover_of(query, (tv_slice){p->key, p->len}, &key) : COVERS_NONE;
+    k->parts = tv_arena_alloc(arena, (count + 1) * sizeof *k->parts);
+    for (size_t i = 0; i < count; i++) {
+        const tv_sample_partition *p = &sample->partitions[i];
+        cover covers = cover_of(query, (tv_slice){p->key, p->len}, &key);
 
-        if (p->key == NULL)
-            continue;
         counted += (double)p->entities;
         if (covers == COVERS_WHOLE) {
             k->whole += (double)p->entities;
@@ -164,53 +164,60 @@ static void divide(const tv_estimate_query *query, tv_sketch *sketch, const tv_s
         }
     }
     tv_buf_done(&key);
-    k->rest.entities = fmax((double)k->count.entities - counted, 0);
-    k->rest_count = fmax(tv_distinct_estimate(&sketch->partition_keys) -
-                             (is_exact ? (double)sketch->partition_count : 0),
-                         1);
+    k->rest.entities = fmax(k->sampled - counted, 0);
+    k->rest_count = fmax((double)sample->partition_total - (double)count, 1);
     k->is_rest_out = is_exact && k->rest.entities == 0;
 }
 
 /* Whether all ranges are of counted partitions. */
-static bool is_all_counted(const tv_estimate_query *query, tv_sketch *sketch,
+static bool is_all_counted(const tv_estimate_query *query, const tv_sample *sample,
                            const tv_estimate_known *k)
 {
     for (size_t i = 0; i < query->plan->count; i++) {
         tv_slice key;
 
         if (!partition_of(query, &query->plan->ranges[i], &key) ||
-            counted_of(sketch, k, key) == NULL)
+            counted_of(sample, k, key) == NULL)
             return false;
     }
     return true;
+}
+
+static void look_at_sample(const tv_estimate_query *query, const tv_sample *sample, tv_arena *arena,
+                           tv_estimate_known *k)
+{
+    tv_stratum *strata = tv_arena_zalloc(arena, (sample->partition_count + 1) * sizeof *strata);
+    tv_slice partition = TV_NONE;
+
+    k->has_sample = true;
+    k->has_partition = one_partition(query, &partition);
+    k->sampled = (double)sample->entities;
+    k->moves = fabs((double)(k->count.created + k->count.deleted) - (double)sample->moves);
+    k->sample_is_all = sample->has_all && k->count.basis == TV_FACTS_EXACT;
+
+    const tv_sample_partition *counted = k->has_partition ? counted_of(sample, k, partition) : NULL;
+
+    k->is_counted = counted != NULL;
+    k->entities = counted ? (double)counted->entities : 0;
+    count_sample(query, sample, partition, strata, arena, k);
+    divide(query, sample, strata, arena, k);
+    k->is_rest_out = k->is_rest_out || is_all_counted(query, sample, k);
 }
 
 void tv_estimate_look_up(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
                          tv_estimate_known *k)
 {
     tv_fact *fact = tv_fact_find_id(facts, query->account, query->table_id);
-    tv_stratum *strata = tv_arena_zalloc(arena, TV_SKETCH_PARTITION_SLOTS * sizeof *strata);
-    tv_slice partition = TV_NONE;
+    tv_sample *sample = tv_fact_take_sample(facts, fact);
+    tv_slice partition;
 
     *k = (tv_estimate_known){.has_partition = one_partition(query, &partition)};
     pthread_mutex_lock(&fact->lock);
     k->count = tv_fact_count(fact);
-
-    tv_sketch *sketch = tv_fact_sketch(facts, fact);
-
-    if (sketch && k->count.basis != TV_FACTS_UNKNOWN) {
-        const tv_sketch_partition *counted =
-            k->has_partition ? counted_of(sketch, k, partition) : NULL;
-
-        k->has_sample = true;
-        k->sample_is_all = tv_sketch_has_all(sketch) && k->count.basis == TV_FACTS_EXACT;
-        count_sample(query, sketch, partition, strata, arena, k);
-        divide(query, sketch, strata, arena, k);
-        k->is_rest_out = k->is_rest_out || is_all_counted(query, sketch, k);
-        k->is_counted = counted != NULL;
-        k->entities = counted ? (double)counted->entities : 0;
-    }
     pthread_mutex_unlock(&fact->lock);
+    if (sample && k->count.basis != TV_FACTS_UNKNOWN)
+        look_at_sample(query, sample, arena, k);
+    tv_sample_unref(sample);
     tv_fact_unref(fact);
 }
 
@@ -264,23 +271,12 @@ static void look_at_mean(const tv_estimate_known *k, tv_estimate *e)
     e->high = fmax(e->high, 8 * mean);
 }
 
-void tv_estimate_rows(const tv_estimate_query *query, tv_arena *arena, const tv_estimate_known *k,
-                      const tv_estimate_probe *probe, tv_estimate *e)
+/* What the sample says, of the table as it was then. */
+static void estimate_then(const tv_estimate_known *k, double least, tv_estimate *e)
 {
-    bool is_exact = k->count.basis == TV_FACTS_EXACT;
-    double least = (double)probe->keys + 1, most = k->whole;
+    double scale = k->sampled / k->sample_keys, most = k->whole;
     sum total = {.mid = k->whole};
 
-    if (is_exact && is_whole_table(query, arena)) {
-        set_exact(e, TV_ESTIMATE_TABLE_FACT, (double)k->count.entities);
-        return;
-    }
-    if (!k->has_sample || k->sample_keys == 0) {
-        e->basis = TV_ESTIMATE_NOTHING;
-        e->examined = e->low = least;
-        e->high = HUGE_VAL;
-        return;
-    }
     if (k->is_rest_out && k->part_count == 0) {
         set_exact(e, TV_ESTIMATE_PARTITION_FACT, k->whole);
         return;
@@ -297,21 +293,57 @@ void tv_estimate_rows(const tv_estimate_query *query, tv_arena *arena, const tv_
         add_stratum(&total, &k->rest);
         most += k->rest.entities;
     }
-
-    /* Of what the sample has few keys there may be more than chance has put there. */
-    double scale = (double)k->count.entities / k->sample_keys;
-
     e->basis = TV_ESTIMATE_KEY_SAMPLE;
     e->examined = total.mid;
     e->low = total.mid - sqrt(total.below);
+    /* Of what the sample has few keys there may be more than chance has put there. */
     e->high = fmax(total.mid + sqrt(total.above), least + NONE_OF_SAMPLE * scale);
     look_at_mean(k, e);
+    e->low = fmax(e->low, k->whole);
+    e->high = fmin(e->high, most);
+}
+
+/*
+ * What has come and gone since may be anywhere.  The best guess is that it is spread over the
+ * table, in the bounds all of it is here.
+ */
+static void bring_up_to_date(const tv_estimate_known *k, tv_estimate *e)
+{
+    if (k->moves == 0)
+        return;
+    e->is_exact = false;
+    if (k->sampled > 0)
+        e->examined *= (double)k->count.entities / k->sampled;
+    e->low -= k->moves;
+    e->high += k->moves;
+}
+
+void tv_estimate_rows(const tv_estimate_query *query, tv_arena *arena, const tv_estimate_known *k,
+                      const tv_estimate_probe *probe, tv_estimate *e)
+{
+    bool is_exact = k->count.basis == TV_FACTS_EXACT;
+    double least = (double)probe->keys + 1, most = (double)k->count.entities;
+
+    if (is_exact && is_whole_table(query, arena)) {
+        set_exact(e, TV_ESTIMATE_TABLE_FACT, (double)k->count.entities);
+        return;
+    }
+    if (!k->has_sample || k->sample_keys == 0) {
+        e->basis = TV_ESTIMATE_NOTHING;
+        e->examined = e->low = least;
+        e->high = HUGE_VAL;
+        return;
+    }
+    estimate_then(k, least, e);
+    bring_up_to_date(k, e);
+    if (e->is_exact)
+        return;
     if (!is_exact) { /* it may be old */
         e->low /= 2;
         e->high *= 2;
         most = HUGE_VAL;
     }
-    e->low = fmin(fmax(e->low, fmax(least, k->whole)), most);
+    e->low = fmin(fmax(e->low, least), most);
     e->high = fmin(fmax(e->high, e->low), most);
     e->examined = fmin(fmax(e->examined, e->low), e->high);
 }

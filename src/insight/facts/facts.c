@@ -5,13 +5,17 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
-#include "insight/facts/internal.h"
+#include "insight/facts/walk.h"
 #include "store/engine/key.h"
 
 enum {
-    SAMPLE_MIN = 64, /* keys, however many tables there are */
-    SAVE_MS = 60 * 1000,
+    ROUND_MS = 1000,
+    SHARE_MIN = 16,        /* of what all tables may have, to a 16th of a table's most */
+    SMALL_ENTITIES = 4096, /* a table of no more is walked over when somebody asks */
+    ASKED_PART = 50,       /* of a larger one that has changed: it is sampled anew when one asks */
 };
+
+#define SMALL_NS (INT64_C(20) * 1000000) /* for that, or it is left to the background */
 
 const char *tv_facts_basis_name(tv_facts_basis basis)
 {
@@ -48,9 +52,9 @@ void tv_fact_unref(tv_fact *fact)
     if (atomic_fetch_sub(&fact->refs, 1) > 1)
         return;
 
-    tv_sketch_free(fact->sketch);
+    tv_sample_unref(fact->sample);
+    tv_extremes_done(&fact->extremes);
     tv_facts_properties_free(fact->properties);
-    free((char *)fact->wanted_partition.data);
     pthread_mutex_destroy(&fact->lock);
     free(fact);
 }
@@ -125,9 +129,8 @@ static bool is_blank(const tv_facts *facts, const tv_fact *fact)
 {
     tv_facts_sums total = tv_fact_total(fact);
 
-    return tv_facts_sums_changes(&total) == 0 && total.entities == 0 && fact->job == NULL &&
-           fact->counted_ticks == 0 && fact->wanted_partition.data == NULL && !fact->wants_count &&
-           fact->is_uncounted == facts->is_shared;
+    return tv_facts_sums_changes(&total) == 0 && total.entities == 0 && !fact->is_counting &&
+           fact->counted_ticks == 0 && !fact->wants_count && fact->is_uncounted == facts->is_shared;
 }
 
 void tv_fact_forget_blank(tv_facts *facts, tv_fact *fact)
@@ -137,8 +140,7 @@ void tv_fact_forget_blank(tv_facts *facts, tv_fact *fact)
     /* Nobody finds it as long as this is held, so nobody comes to hold it or its lock. */
     pthread_rwlock_wrlock(&facts->map_lock);
     if (atomic_load(&fact->refs) == OF_MAP_AND_CALLER && is_blank(facts, fact)) {
-        if (fact->sketch)
-            atomic_fetch_sub(&facts->sketch_count, 1);
+        tv_fact_forget_sample(facts, fact);
         remove_locked(facts, fact);
     }
     pthread_rwlock_unlock(&facts->map_lock);
@@ -154,63 +156,138 @@ tv_facts_sums tv_fact_total(const tv_fact *fact)
     return total;
 }
 
-/* --- sketches --- */
+/* --- samples --- */
 
-size_t tv_facts_sample_max(const tv_facts *facts)
+size_t tv_facts_share(const tv_facts *facts, size_t all, size_t most)
 {
-    size_t tables = atomic_load(&facts->sketch_count);
-    size_t share = TV_FACTS_SERVER_SAMPLE_MAX / (tables ? tables : 1);
+    size_t tables = atomic_load(&facts->sample_count);
+    size_t share = all / (tables ? tables : 1), least = most / SHARE_MIN;
 
-    return share > TV_FACTS_SAMPLE_MAX ? TV_FACTS_SAMPLE_MAX
-           : share < SAMPLE_MIN        ? SAMPLE_MIN
-                                       : share;
+    return share > most ? most : share < least ? least : share;
 }
 
-/* The one in the store, if nothing has changed since it was saved. */
-static tv_sketch *load_sketch(tv_facts *facts, const tv_fact *fact, uint64_t changes)
+bool tv_fact_is_current(const tv_facts *facts, const tv_fact *fact, const tv_sample *sample)
 {
-    char key[TV_FACTS_ROW_KEY_BYTES_MAX];
-    size_t len = tv_facts_row_key_format(fact->table, TV_FACTS_ROW_SKETCH, 0, key);
-    tv_sketch *sketch = NULL;
-    uint64_t saved;
-    tv_arena arena;
-    tv_slice value;
+    tv_facts_sums total = tv_fact_total(fact);
 
-    tv_arena_init(&arena);
-    if (tv_engine_get(facts->engine, TV_READ_ANY, (tv_slice){key, len}, &arena, &value) == TV_OK &&
-        tv_sketch_load(value, tv_facts_sample_max(facts), &sketch, &saved) == TV_OK &&
-        saved != changes) {
-        tv_sketch_free(sketch);
-        sketch = NULL;
-    }
-    tv_arena_done(&arena);
-    return sketch;
+    return !facts->is_shared && !fact->is_uncounted &&
+           sample->changes == tv_facts_sums_changes(&total);
 }
 
-tv_sketch *tv_fact_sketch(tv_facts *facts, tv_fact *fact)
+void tv_fact_set_sample(tv_facts *facts, tv_fact *fact, tv_sample *sample,
+                        const tv_extremes *extremes)
 {
-    if (!fact->has_looked && !fact->is_dropped) {
-        tv_facts_sums total = tv_fact_total(fact);
-        uint64_t changes = tv_facts_sums_changes(&total);
+    tv_extremes_join(&fact->extremes, extremes);
+    fact->used_ns = tv_clock_mono_ns();
+    if (fact->is_dropped || (fact->sample && fact->sample->changes > sample->changes))
+        return;
 
-        fact->has_looked = true;
-        if (!facts->is_shared && !fact->is_uncounted && total.entities == 0) {
-            fact->sketch = tv_sketch_new(tv_random_u64(), tv_facts_sample_max(facts));
-        } else {
-            fact->sketch = load_sketch(facts, fact, changes);
-            fact->saved = changes;
-        }
-        if (fact->sketch)
-            atomic_fetch_add(&facts->sketch_count, 1);
-        else
-            fact->wants_count = true;
-    }
-    return fact->sketch;
+    if (fact->sample == NULL)
+        atomic_fetch_add(&facts->sample_count, 1);
+    tv_sample_unref(fact->sample);
+    fact->sample = tv_sample_ref(sample);
+    fact->sampled = sample->changes;
+}
+
+void tv_fact_forget_sample(tv_facts *facts, tv_fact *fact)
+{
+    if (fact->sample)
+        atomic_fetch_sub(&facts->sample_count, 1);
+    tv_sample_unref(fact->sample);
+    fact->sample = NULL;
+    tv_facts_properties_free(fact->properties);
+    fact->properties = NULL;
+}
+
+/* What to do for somebody who wants a sample. */
+typedef enum way { WAY_THERE, WAY_EMPTY, WAY_WALK, WAY_BACKGROUND } way;
+
+/* Under the lock. */
+static way find_way(const tv_facts *facts, const tv_fact *fact)
+{
+    bool is_exact = !facts->is_shared && !fact->is_uncounted && !fact->is_dropped;
+    uint64_t entities = tv_fact_total(fact).entities;
+
+    if (is_exact && entities == 0)
+        return WAY_EMPTY; /* without a walk: a table that was emptied may be long to pass */
+    if (fact->sample && tv_fact_is_current(facts, fact, fact->sample))
+        return WAY_THERE;
+    if (is_exact && entities <= SMALL_ENTITIES)
+        return WAY_WALK;
+    return fact->sample ? WAY_THERE : WAY_BACKGROUND;
+}
+
+/* Whether to sample a table for the next who ask.  Under the lock. */
+static bool is_worth_a_sample(const tv_facts *facts, const tv_fact *fact, int64_t now_ns)
+{
+    tv_facts_sums total = tv_fact_total(fact);
+
+    return !facts->is_shared && !fact->is_dropped && now_ns >= fact->count_after_ns &&
+           tv_facts_sums_changes(&total) - fact->sampled > total.entities / ASKED_PART;
+}
+
+static tv_sample *empty_sample(const tv_fact *fact)
+{
+    tv_facts_sums total = tv_fact_total(fact);
+    tv_sample *sample = tv_sample_new(1, 1);
+
+    if (sample == NULL)
+        return NULL;
+    sample->changes = tv_facts_sums_changes(&total);
+    sample->moves = total.created + total.deleted;
+    tv_sample_finish(sample);
+    return sample;
+}
+
+static tv_sample *walk_now(tv_facts *facts, tv_fact *fact)
+{
+    tv_facts_found found;
+
+    if (tv_facts_walk(facts, fact, (tv_facts_budget){.ns = SMALL_NS}, &found))
+        return NULL;
+
+    tv_sample *sample = tv_sample_ref(found.sample);
+
+    pthread_mutex_lock(&fact->lock);
+    tv_fact_set_sample(facts, fact, sample, &found.extremes);
+    pthread_mutex_unlock(&fact->lock);
+    tv_facts_found_done(&found);
+    return sample;
+}
+
+tv_sample *tv_fact_take_sample(tv_facts *facts, tv_fact *fact)
+{
+    tv_sample *sample = NULL;
+
+    pthread_mutex_lock(&fact->lock);
+    way how = find_way(facts, fact);
+
+    if (how == WAY_EMPTY)
+        sample = empty_sample(fact);
+    pthread_mutex_unlock(&fact->lock);
+    if (how == WAY_WALK)
+        sample = walk_now(facts, fact);
+    if (sample)
+        return sample;
+
+    pthread_mutex_lock(&fact->lock);
+    fact->used_ns = tv_clock_mono_ns();
+    if (fact->sample)
+        sample = tv_sample_ref(fact->sample);
+
+    bool wants_count =
+        how == WAY_THERE ? is_worth_a_sample(facts, fact, fact->used_ns) : !fact->is_dropped;
+
+    fact->wants_count = fact->wants_count || wants_count;
+    pthread_mutex_unlock(&fact->lock);
+    if (wants_count)
+        tv_facts_wake(facts);
+    return sample;
 }
 
 /* --- opening --- */
 
-/* Add what one row says.  Sketches are read when they are needed. */
+/* Add what one row says. */
 static tv_err take_row(tv_facts *facts, tv_slice key, tv_slice value)
 {
     tv_facts_row_key row;
@@ -237,6 +314,7 @@ static tv_err take_row(tv_facts *facts, tv_slice key, tv_slice value)
         fact->is_uncounted = fact->wants_count = true;
         break;
     case TV_FACTS_ROW_SKETCH:
+        fact->has_old_sketch = true;
         break;
     }
     tv_fact_unref(fact);
@@ -260,6 +338,18 @@ static tv_err read_rows(tv_facts *facts)
     return err;
 }
 
+/* What was written before the start is sampled when somebody asks for it. */
+static void begin_at_the_start(tv_facts *facts)
+{
+    for (size_t i = 0; i < TV_FACTS_MAP_SLOTS; i++) {
+        for (tv_fact *fact = facts->map[i]; fact; fact = fact->next) {
+            tv_facts_sums total = tv_fact_total(fact);
+
+            fact->sampled = tv_facts_sums_changes(&total);
+        }
+    }
+}
+
 tv_err tv_facts_open(const tv_facts_options *options, tv_facts **ret_facts)
 {
     tv_facts *facts = tv_calloc(1, sizeof *facts);
@@ -269,13 +359,14 @@ tv_err tv_facts_open(const tv_facts_options *options, tv_facts **ret_facts)
     facts->format = options->format;
     facts->is_shared = options->engine->ops->is_shared;
     facts->committer_count = options->committer_count;
-    facts->save_ms = options->save_ms ? options->save_ms : SAVE_MS;
+    facts->round_ms = options->round_ms ? options->round_ms : ROUND_MS;
     tv_assert(facts->is_shared || options->committer_count <= TV_FACTS_COMMITTERS_MAX);
     tv_assert(pthread_rwlock_init(&facts->map_lock, NULL) == 0);
     if (!facts->is_shared) {
         for (int i = 0; i < facts->committer_count; i++)
             facts->tallies[i] = tv_committer_tally_new(facts, i);
         err = read_rows(facts);
+        begin_at_the_start(facts);
     }
     if (err) {
         tv_facts_free(facts);
@@ -314,7 +405,6 @@ void tv_facts_stop(tv_facts *facts)
         return;
 
     tv_background_stop(&facts->thread);
-    tv_facts_save_all(facts);
     tv_background_done(&facts->thread);
     tv_waiter_done(&facts->waiter);
     facts->is_started = false;
@@ -361,10 +451,7 @@ tv_err tv_facts_drop(tv_facts *facts, tv_slice account, int64_t table_id)
 
     pthread_mutex_lock(&fact->lock);
     fact->is_dropped = true;
-    if (fact->sketch)
-        atomic_fetch_sub(&facts->sketch_count, 1);
-    tv_sketch_free(fact->sketch);
-    fact->sketch = NULL;
+    tv_fact_forget_sample(facts, fact);
     pthread_mutex_unlock(&fact->lock);
 
     /* What the background has submitted before it could see that is through. */

@@ -3,10 +3,10 @@
  * partitions, what its keys and its properties look like.
  *
  * Counts are exact.  The committer adds up what a group changes and writes the sums with the
- * group's rows, in one batch (rows.h), so that they are right after any crash.  All else is a
- * sketch of bounded size: it is kept in memory by the committer, saved now and then, and made
- * anew by a background count when what was saved does not belong to the counts.  README.md next to
- * this file numbers what holds.
+ * group's rows, in one batch (rows.h), so that they are right after any crash.  All else is known
+ * from a sample of bounded size: a small table is walked over when somebody asks, a large one in
+ * the background when much of it has changed, and what is given says how old it is.  README.md
+ * next to this file numbers what holds.
  *
  * A shared engine cannot write counts and entities in one batch: there facts are those of the
  * last background count, and say so.
@@ -61,7 +61,7 @@ typedef struct tv_facts_count {
 typedef struct tv_facts_partition {
     tv_slice partition_key;
     uint64_t entities, bytes;
-    bool is_exact; /* else an estimate by the key sample */
+    bool is_exact; /* else it was so when the sample was taken */
 } tv_facts_partition;
 
 typedef struct tv_facts_key {
@@ -94,7 +94,7 @@ typedef struct tv_facts_property {
     bool types_by_class; /* each type has RowKey classes of its own */
 } tv_facts_property;
 
-/** The widest that was written since the table was last counted, or before. */
+/** The widest that are stored or were written since the start. */
 typedef struct tv_facts_extremes {
     uint32_t properties_max;
     tv_facts_key properties_key;
@@ -120,6 +120,8 @@ typedef struct tv_facts_table {
     tv_facts_key *sample; /* uniform over the stored keys, in key order */
     size_t sample_count;
     bool sample_is_all; /* it has every key */
+    /* How old what came from the sample is: seconds and changes of the table; 0: as it is now. */
+    uint64_t sample_seconds, sample_changes;
     tv_facts_class *partition_classes, *row_classes;
     size_t partition_class_count, row_class_count;
     tv_facts_property *properties;
@@ -130,7 +132,7 @@ typedef struct tv_facts_table {
      * properties. */
     bool has_billed;
     double billed, billed_error; /* half of the 95 % interval; 0: exact */
-    uint32_t key_units_max;    /* longest PartitionKey or RowKey of the sample, UTF-16 units */
+    uint32_t key_units_max;      /* longest PartitionKey or RowKey of the sample, UTF-16 units */
     tv_facts_extremes extremes;
     int64_t counted_ticks; /* when the background last counted it; 0: it did not need to */
 } tv_facts_table;
@@ -161,7 +163,7 @@ typedef struct tv_facts_options {
     tv_engine *engine;
     const tv_facts_format *format;
     int committer_count; /* of the pipeline that is to keep them */
-    int save_ms;         /* between saves of sketches; 0: a minute */
+    int round_ms;        /* between looks of the background at all tables; 0: a second */
 } tv_facts_options;
 
 /**
@@ -176,10 +178,10 @@ tv_err tv_facts_open(const tv_facts_options *options, tv_facts **ret_facts) TV_W
 /** What the committers are to call, for tv_pipeline_new_tallied; NULL on a shared engine. */
 tv_tally_of_fn *tv_facts_tally(tv_facts *facts);
 
-/** Begin to count in the background what must be, and to save sketches. */
+/** Begin to count and to sample in the background. */
 void tv_facts_start(tv_facts *facts, tv_pipeline *pipeline);
 
-/** Save all sketches and end the thread; the pipeline is still there.  Accepts NULL. */
+/** End the thread; the pipeline is still there.  Accepts NULL. */
 void tv_facts_stop(tv_facts *facts);
 
 /** After the pipeline.  Accepts NULL. */
@@ -197,17 +199,6 @@ tv_facts_count tv_facts_count_of(tv_facts *facts, tv_slice account, int64_t tabl
 /** Everything in `parts`, which is a set of tv_facts_parts.  Fails as the engine does. */
 tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int parts,
                      tv_arena *arena, tv_facts_table *ret_table) TV_WARN_UNUSED;
-
-/** Entities of one partition, if that is known exactly. */
-bool tv_facts_partition_count(tv_facts *facts, tv_slice account, int64_t table_id,
-                              tv_slice partition_key, uint64_t *ret_entities);
-
-/**
- * A query has examined so many entities of a partition: it may be worth counting.  `partition` is
- * the PartitionKey 01, as stored.
- */
-void tv_facts_note_scan(tv_facts *facts, tv_slice account, int64_t table_id, tv_slice partition,
-                        uint64_t examined);
 
 /** An entity was written, `row` is its key: its properties may be the widest so far.  Cheap. */
 void tv_facts_note_entity(tv_facts *facts, tv_slice account, int64_t table_id, tv_slice row,

@@ -9,15 +9,10 @@
 #include "insight/facts/estimate.h"
 #include "insight/facts/facts.h"
 #include "insight/facts/rows.h"
-#include "insight/facts/sketch.h"
+#include "insight/facts/sample.h"
 #include "store/commit/waiter.h"
 
-typedef struct tv_facts_job tv_facts_job;
-
-/**
- * A table.  `lock` guards what follows it; it is held for moments, except that it is also held
- * while a sketch is read from the store, once.
- */
+/** A table.  `lock` guards what follows it; it is held for moments. */
 typedef struct tv_fact {
     atomic_int refs;
     struct tv_fact *next; /* in its slot of the map */
@@ -31,17 +26,16 @@ typedef struct tv_fact {
     tv_facts_sums base;
     tv_facts_sums others; /* sums of committers that there are no more */
     tv_facts_sums sums[TV_FACTS_COMMITTERS_MAX];
-    tv_sketch *sketch; /* NULL: not read yet, or waiting to be counted */
-    bool has_looked;   /* for a sketch in the store */
-    bool wants_count;  /* of the background */
-    uint64_t saved;    /* changes of the sketch in the store */
+    tv_sample *sample; /* the last one, or NULL */
+    uint64_t sampled;  /* changes that the table had then, or at the start */
+    tv_extremes extremes;
+    bool wants_count;    /* of the background */
+    bool is_counting;    /* it is at it */
+    bool has_old_sketch; /* a row of a server before this one, which is to go */
     int64_t counted_ticks;
-    int64_t used_ns;           /* the sketch, last; by the monotonic clock */
-    int64_t retry_ns;          /* not to be counted before */
-    int64_t count_after_ns;    /* nor, because its sketch has worn out, before this */
-    uint64_t looked, promoted; /* changes when the background looked at it, and for partitions */
-    tv_facts_job *job;         /* a count under way, or NULL */
-    tv_slice wanted_partition; /* to be counted: as stored, from malloc; or TV_NONE */
+    int64_t used_ns;                        /* the sample, last; by the monotonic clock */
+    int64_t count_after_ns;                 /* not to be sampled again before, */
+    int64_t retry_ns;                       /* nor counted, after that has failed */
     struct tv_facts_properties *properties; /* the last look at them, or NULL */
 } tv_fact;
 
@@ -50,22 +44,21 @@ enum { TV_FACTS_MAP_SLOTS = 4096, TV_FACTS_ERROR_SLOTS = 12 };
 struct tv_facts {
     tv_engine *engine;
     const tv_facts_format *format;
-    int committer_count, save_ms;
+    int committer_count, round_ms;
     bool is_shared;
     tv_pipeline *pipeline;
     tv_waiter waiter; /* of the background thread */
     tv_background thread;
     bool is_started;
     bool is_woken;             /* under the thread's lock */
-    size_t round_partitions;   /* of the thread */
     pthread_rwlock_t map_lock; /* guards `map` and `fact_count` */
     tv_fact *map[TV_FACTS_MAP_SLOTS];
     size_t fact_count;
-    atomic_size_t sketch_count, counting, partition_count;
+    atomic_size_t sample_count;
     atomic_size_t name_count; /* of properties that are remembered */
     /* Estimates that were off by a factor of up to 2^slot, by basis. */
     _Atomic uint64_t errors[TV_ESTIMATE_BASES][TV_FACTS_ERROR_SLOTS];
-    _Atomic uint64_t counts_done, differences, saves;
+    _Atomic uint64_t counts_done, differences;
     struct tv_committer_tally *tallies[TV_FACTS_COMMITTERS_MAX];
 };
 
@@ -92,23 +85,28 @@ tv_facts_sums tv_fact_total(const tv_fact *fact);
 /** What is said of it. */
 tv_facts_count tv_fact_count(const tv_fact *fact);
 
-/** The sketch, read from the store if need be; NULL when it has to be made by a count. */
-tv_sketch *tv_fact_sketch(tv_facts *facts, tv_fact *fact);
+/** Whether a sample is of the table as it is now, so that what it says is exact. */
+bool tv_fact_is_current(const tv_facts *facts, const tv_fact *fact, const tv_sample *sample);
 
-/** How many keys the sample of one table may have now. */
-size_t tv_facts_sample_max(const tv_facts *facts);
+/** Put a sample in the place of the one before, unless that is newer.  Takes a reference. */
+void tv_fact_set_sample(tv_facts *facts, tv_fact *fact, tv_sample *sample,
+                        const tv_extremes *extremes);
+
+/** Let go of what memory the sample has, and what is remembered of properties. */
+void tv_fact_forget_sample(tv_facts *facts, tv_fact *fact);
+
+/** A table's part of what all samples of the server may have, which is at most `most`. */
+size_t tv_facts_share(const tv_facts *facts, size_t all, size_t most);
+
+/**
+ * The sample of a table, for the caller to let go of; NULL: there is none yet.  A small table is
+ * walked over now if it has changed; of a large one it is the last that the background has taken.
+ * Without the table's lock.
+ */
+tv_sample *tv_fact_take_sample(tv_facts *facts, tv_fact *fact);
 
 /** Wake the background: something is wanted.  Without a table's lock. */
 void tv_facts_wake(tv_facts *facts);
-
-/*
- * A count under way (job.c): the committers note in its log what they change, so that what was
- * found in a snapshot can be brought up to date.
- */
-
-/** A change of the job's table; `number` is the committer's sum of changes after the group. */
-void tv_facts_job_note(tv_facts_job *job, int committer, uint64_t number, tv_slice key,
-                       uint64_t old_bytes, uint64_t bytes);
 
 /** The tally of a committer (tally.c). */
 struct tv_committer_tally *tv_committer_tally_new(tv_facts *facts, int committer);
@@ -116,7 +114,6 @@ void tv_committer_tally_free(struct tv_committer_tally *tally);
 
 /** The work of the background thread (background.c). */
 void tv_facts_run(tv_background *thread, void *facts);
-void tv_facts_save_all(tv_facts *facts);
 
 /** Frees what properties.c keeps. */
 void tv_facts_properties_free(struct tv_facts_properties *properties);

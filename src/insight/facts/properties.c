@@ -9,7 +9,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "insight/facts/class.h"
-#include "insight/facts/job.h"
+#include "insight/facts/walk.h"
 #include "store/engine/key.h"
 
 enum {
@@ -22,7 +22,7 @@ enum {
 /* The last look at a table. */
 struct tv_facts_properties {
     atomic_size_t *kept; /* where its names are counted, or NULL */
-    uint64_t seed;       /* of the sketch whose sample was looked at */
+    uint64_t sample;     /* the id of the one that was looked at */
     uint64_t changes;    /* of the table then */
     int64_t taken_ns;
     tv_arena arena;
@@ -202,7 +202,7 @@ static int compare_counts(const void *a, const void *b)
     return p->count != q->count ? (p->count < q->count ? 1 : -1) : tv_slice_cmp(p->name, q->name);
 }
 
-static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sketch_key *items,
+static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sample_key *items,
                             const tv_facts_table *table, reading *r, uint64_t *ret_samples)
 {
     tv_class_list *classes;
@@ -240,7 +240,7 @@ static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sketc
     return err;
 }
 
-static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sketch_key *items,
+static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sample_key *items,
                    const tv_facts_table *table, struct tv_facts_properties **ret_properties)
 {
     reading *r = calloc(1, sizeof *r); /* 100 KB, of which there may be none left */
@@ -281,21 +281,21 @@ static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sketch_key *it
 
 enum { LONG_STRING_UNITS = 24576, LONG_BINARY_BYTES = 49152 };
 
-void tv_facts_look_at_value(tv_sketch *sketch, const tv_property *property)
+void tv_facts_look_at_value(tv_extremes *extremes, const tv_property *property)
 {
     if (property->type == TV_EDM_STRING) {
         /* No text has more units than bytes. */
-        if (property->bytes.len <= sketch->extremes[TV_EXTREME_STRING].value &&
+        if (property->bytes.len <= extremes->list[TV_EXTREME_STRING].value &&
             property->bytes.len < LONG_STRING_UNITS)
             return;
 
         size_t units = tv_utf8_units(property->bytes);
 
-        tv_sketch_note_extreme(sketch, TV_EXTREME_STRING, units, property->name);
-        sketch->long_strings += units >= LONG_STRING_UNITS;
+        tv_extremes_note(extremes, TV_EXTREME_STRING, units, property->name);
+        extremes->long_strings += units >= LONG_STRING_UNITS;
     } else if (property->type == TV_EDM_BINARY) {
-        tv_sketch_note_extreme(sketch, TV_EXTREME_BINARY, property->bytes.len, property->name);
-        sketch->long_binaries += property->bytes.len >= LONG_BINARY_BYTES;
+        tv_extremes_note(extremes, TV_EXTREME_BINARY, property->bytes.len, property->name);
+        extremes->long_binaries += property->bytes.len >= LONG_BINARY_BYTES;
     }
 }
 
@@ -311,12 +311,12 @@ uint64_t tv_facts_key_cost(tv_slice key)
 
 /* --- remembering --- */
 
-static bool is_fresh(const struct tv_facts_properties *properties, uint64_t seed,
+static bool is_fresh(const struct tv_facts_properties *properties, uint64_t sample,
                      const tv_facts_count *count)
 {
     uint64_t changes = count->created + count->replaced + count->deleted;
 
-    if (properties == NULL || properties->seed != seed)
+    if (properties == NULL || properties->sample != sample)
         return false;
     if (changes == properties->changes)
         return true;
@@ -364,14 +364,14 @@ static void remember(tv_facts *facts, tv_fact *fact, struct tv_facts_properties 
     tv_facts_properties_free(old);
 }
 
-tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, uint64_t seed,
-                                const tv_sketch_key *items, tv_arena *arena, tv_facts_table *table)
+tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, uint64_t sample,
+                                const tv_sample_key *items, tv_arena *arena, tv_facts_table *table)
 {
     struct tv_facts_properties *fresh = NULL;
     tv_err err;
 
     pthread_mutex_lock(&fact->lock);
-    bool is_there = is_fresh(fact->properties, seed, &table->count);
+    bool is_there = is_fresh(fact->properties, sample, &table->count);
 
     if (is_there)
         copy_list(fact->properties, arena, table);
@@ -383,7 +383,7 @@ tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, uint64_t seed,
     if (err)
         return err;
 
-    fresh->seed = seed;
+    fresh->sample = sample;
     fresh->changes = table->count.created + table->count.replaced + table->count.deleted;
     copy_list(fresh, arena, table);
     remember(facts, fact, fresh);

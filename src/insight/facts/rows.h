@@ -4,7 +4,7 @@
  *     c N    the sums of committer N (a digit of base 32): what its groups have changed
  *     b      the base: what the sums do not have, from a count; no row is a base of 0
  *     u      the table is older than its sums, and was not counted yet
- *     s      sketches, see sketch.h
+ *     s      sketches of a server before this one: nobody reads them, and they are deleted
  *
  * A table has, without `u`, exactly the entities that base and sums add up to.  Each group writes
  * the sums of its committer in the batch of its entities, so this holds in every snapshot.  A

@@ -1,7 +1,7 @@
 /*
  * At each commit: what a group changes, table by table, is added to the sums of its committer, and
- * these are written with the group.  When it is durable the sums in memory and the sketches
- * follow, before anybody is answered.
+ * these are written with the group.  When it is durable the sums in memory follow, before anybody
+ * is answered.
  */
 #include "base/assert.h"
 #include "base/grow.h"
@@ -11,19 +11,14 @@
 /* A table that the group has changed. */
 typedef struct touched {
     tv_fact *fact;
-    tv_facts_sums sums;   /* of this committer, with the group */
-    uint32_t first, last; /* of its changes */
+    tv_facts_sums sums; /* of this committer, with the group */
 } touched;
 
 typedef struct tv_committer_tally {
     tv_txn_tally base; /* first */
     tv_facts *facts;
     int committer;
-    /* Of the group that is being written. */
-    const tv_txn_change *changes;
-    uint32_t *which; /* of the touched, for each change; then the change after it of the same one */
-    size_t change_count, which_size;
-    touched *touched;
+    touched *touched; /* by the group that is being written */
     size_t touched_count, touched_size;
 } tv_committer_tally;
 
@@ -36,23 +31,17 @@ static tv_slice table_of(tv_slice key)
     return (tv_slice){key.data + 1, mark + TV_KEY_ID_CHARS};
 }
 
-/* What follows it. */
-static tv_slice tail_of(const tv_fact *fact, tv_slice key)
-{
-    return tv_slice_skip(key, 1 + fact->table.len);
-}
-
 static bool is_of(const tv_fact *fact, tv_slice key)
 {
     return key.len > fact->table.len &&
            memcmp(key.data + 1, fact->table.data, fact->table.len) == 0;
 }
 
-static uint32_t touch(tv_committer_tally *tally, tv_slice key)
+static touched *touch(tv_committer_tally *tally, tv_slice key)
 {
     for (size_t i = tally->touched_count; i > 0; i--) {
         if (is_of(tally->touched[i - 1].fact, key))
-            return (uint32_t)(i - 1);
+            return &tally->touched[i - 1];
         if (tally->touched_count - i > 8)
             break; /* many tables in turns: the map is faster */
     }
@@ -62,14 +51,14 @@ static uint32_t touch(tv_committer_tally *tally, tv_slice key)
     for (size_t i = 0; i < tally->touched_count; i++) {
         if (tally->touched[i].fact == fact) {
             tv_fact_unref(fact);
-            return (uint32_t)i;
+            return &tally->touched[i];
         }
     }
     tv_grow(&tally->touched, tally->touched_count, &tally->touched_size, 16);
     /* Only this thread changes these sums, so it may read them without the lock. */
     tally->touched[tally->touched_count] =
         (touched){.fact = fact, .sums = fact->sums[tally->committer]};
-    return (uint32_t)tally->touched_count++;
+    return &tally->touched[tally->touched_count++];
 }
 
 static void add(tv_facts_sums *sums, const tv_txn_change *change)
@@ -93,20 +82,8 @@ static tv_err count(tv_txn_tally *base, tv_txn *txn, const tv_txn_change *change
 {
     tv_committer_tally *tally = (tv_committer_tally *)base;
 
-    if (count > tally->which_size) {
-        tally->which_size = 2 * count;
-        tally->which = tv_realloc(tally->which, tally->which_size * sizeof *tally->which);
-    }
-    tally->changes = changes;
-    tally->change_count = count;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t at = i && is_of(tally->touched[tally->which[i - 1]].fact, changes[i].key)
-                          ? tally->which[i - 1]
-                          : touch(tally, changes[i].key);
-
-        tally->which[i] = at;
-        add(&tally->touched[at].sums, &changes[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        add(&touch(tally, changes[i].key)->sums, &changes[i]);
     for (size_t i = 0; i < tally->touched_count; i++) {
         char key[TV_FACTS_ROW_KEY_BYTES_MAX], value[TV_FACTS_SUMS_BYTES_MAX];
         size_t key_len = tv_facts_row_key_format(tally->touched[i].fact->table, TV_FACTS_ROW_SUMS,
@@ -118,79 +95,21 @@ static tv_err count(tv_txn_tally *base, tv_txn *txn, const tv_txn_change *change
     return TV_OK;
 }
 
-/* One change of a table whose lock is held. */
-static void follow(tv_committer_tally *tally, tv_fact *fact, tv_sketch *sketch, uint64_t number,
-                   const tv_txn_change *change)
-{
-    tv_slice key = tail_of(fact, change->key);
-    uint64_t old_bytes = change->old_value.data ? change->key.len + change->old_value.len : 0;
-    uint64_t bytes = change->new_value.data ? change->key.len + change->new_value.len : 0;
-
-    if (fact->job)
-        tv_facts_job_note(fact->job, tally->committer, number, key, old_bytes, bytes);
-    if (sketch == NULL)
-        return;
-    if (old_bytes == 0)
-        tv_sketch_created(sketch, key, bytes);
-    else if (bytes == 0)
-        tv_sketch_deleted(sketch, key, old_bytes);
-    else
-        tv_sketch_replaced(sketch, key, old_bytes, bytes);
-}
-
-/*
- * A table with all its changes at once: whoever has the lock finds the sums and the sketch, which
- * may be saved together, at the same point between two groups.
- */
-static void publish(tv_committer_tally *tally, const touched *t)
-{
-    tv_fact *fact = t->fact;
-
-    pthread_mutex_lock(&fact->lock);
-
-    tv_sketch *sketch = tv_fact_sketch(tally->facts, fact); /* before the sums: it is as old */
-
-    fact->sums[tally->committer] = t->sums;
-    for (uint32_t i = t->first;; i = tally->which[i]) {
-        follow(tally, fact, sketch, tv_facts_sums_changes(&t->sums), &tally->changes[i]);
-        if (i == t->last)
-            break;
-    }
-    if (sketch && !fact->is_uncounted && sketch->sample_count == 0 && sketch->largest_count == 0 &&
-        tv_fact_total(fact).entities == 0)
-        tv_sketch_emptied(sketch);
-    pthread_mutex_unlock(&fact->lock);
-}
-
-/* Chain the changes of each table, in their order. */
-static void chain(tv_committer_tally *tally)
-{
-    for (size_t i = 0; i < tally->touched_count; i++)
-        tally->touched[i].first = UINT32_MAX;
-    for (uint32_t i = 0; i < tally->change_count; i++) {
-        touched *t = &tally->touched[tally->which[i]];
-
-        if (t->first == UINT32_MAX)
-            t->first = i;
-        else
-            tally->which[t->last] = i;
-        t->last = i;
-    }
-}
-
 static void settle(tv_txn_tally *base, tv_err result)
 {
     tv_committer_tally *tally = (tv_committer_tally *)base;
 
-    if (result == TV_OK) {
-        chain(tally);
-        for (size_t i = 0; i < tally->touched_count; i++)
-            publish(tally, &tally->touched[i]);
+    for (size_t i = 0; i < tally->touched_count; i++) {
+        tv_fact *fact = tally->touched[i].fact;
+
+        if (result == TV_OK) {
+            pthread_mutex_lock(&fact->lock);
+            fact->sums[tally->committer] = tally->touched[i].sums;
+            pthread_mutex_unlock(&fact->lock);
+        }
+        tv_fact_unref(fact);
     }
-    for (size_t i = 0; i < tally->touched_count; i++)
-        tv_fact_unref(tally->touched[i].fact);
-    tally->touched_count = tally->change_count = 0;
-    tally->changes = NULL;
+    tally->touched_count = 0;
 }
 
 struct tv_committer_tally *tv_committer_tally_new(tv_facts *facts, int committer)
@@ -208,7 +127,6 @@ void tv_committer_tally_free(struct tv_committer_tally *tally)
     if (tally == NULL)
         return;
 
-    free(tally->which);
     free(tally->touched);
     free(tally);
 }

@@ -176,11 +176,20 @@ static void add_extremes(tv_buf *out, const tv_facts_extremes *extremes)
     tv_buf_add_lit(out, "}}");
 }
 
+/* What the sample is: whether it has every key, and how old it is. */
+static void open_sample(tv_buf *out, const tv_facts_table *table)
+{
+    tv_buf_printf(out, ",\"sample\":{\"isAll\":%s,\"ageSeconds\":%llu,\"changesSince\":%llu",
+                  table->sample_is_all ? "true" : "false",
+                  (unsigned long long)table->sample_seconds,
+                  (unsigned long long)table->sample_changes);
+}
+
 /* A ladder of the table: every n-th key of it, about, in key order. */
 static void add_sample_keys(tv_buf *out, const tv_facts_table *table)
 {
-    tv_buf_printf(out, ",\"sample\":{\"isAll\":%s,\"keys\":[",
-                  table->sample_is_all ? "true" : "false");
+    open_sample(out, table);
+    tv_buf_add_lit(out, ",\"keys\":[");
     for (size_t i = 0; i < table->sample_count; i++) {
         open_item(out, i);
         add_key(out, &table->sample[i]);
@@ -203,8 +212,8 @@ static void add_all(tv_buf *out, const taking *t, const tv_facts_table *table)
         add_sample_keys(out, table);
     } else if (t->parts) {
         add_largest(out, table);
-        tv_buf_printf(out, ",\"sample\":{\"keys\":%zu,\"isAll\":%s}", table->sample_count,
-                      table->sample_is_all ? "true" : "false");
+        open_sample(out, table);
+        tv_buf_printf(out, ",\"keys\":%zu}", table->sample_count);
         add_classes(out, "partitionKeyClasses", table->partition_classes,
                     table->partition_class_count);
         add_classes(out, "rowKeyClasses", table->row_classes, table->row_class_count);

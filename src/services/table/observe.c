@@ -475,17 +475,11 @@ static void count(const tv_container *table, tv_plan_kind kind, uint64_t examine
     atomic_fetch_add_explicit(&counts->examined[kind], examined, memory_order_relaxed);
 }
 
-/* A partition that is read again and again is worth counting. */
 static void note_page(tv_call *call, bool has_failed)
 {
     const tv_table_scan *scan = &tv_table_call_of(call)->outcome.scan;
-    tv_facts *facts = service_of(call)->facts;
 
     count(call->container, scan->plan.kind, has_failed ? 0 : scan->page.examined);
-    if (facts && !has_failed && scan->plan.count == 1 && scan->plan.kind == TV_PLAN_PARTITION)
-        tv_facts_note_scan(facts, scan->table->account, scan->table->id,
-                           tv_slice_skip(scan->plan.ranges[0].from, scan->table->prefix.len),
-                           scan->page.examined);
 }
 
 /* Raise what is known of a table; false when it is not more. */

@@ -38,7 +38,7 @@ static int set_up(__attribute__((unused)) void **state)
     CHECK_OK(tv_facts_upgrade(engine));
     CHECK_OK(tv_facts_open(
         &(tv_facts_options){
-            .engine = engine, .format = &format, .committer_count = 1, .save_ms = 1},
+            .engine = engine, .format = &format, .committer_count = 1, .round_ms = 1},
         &facts));
     pipeline = tv_pipeline_new_tallied(engine, 1, 4096, tv_facts_tally(facts), facts);
     tv_waiter_init(&waiter, pipeline);

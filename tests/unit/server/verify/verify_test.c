@@ -295,9 +295,6 @@ static const struct {
     {"facct\x01"
      "00000001z",
      "x", "table People of acct: a row of its facts cannot be decoded"},
-    {"facct\x01"
-     "00000001s",
-     "x", "table People of acct: the sketch of its keys cannot be decoded"},
     {"mtime", "x", "the time of the store cannot be decoded"},
     {"z", "x", "a row of no service: its key is z"},
     {"tacct\x01z", "x", "a row of a kind that there is not"},

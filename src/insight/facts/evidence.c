@@ -3,11 +3,6 @@
 
 enum { LARGE_MAX = 16 }; /* partitions that are added, whatever their traffic */
 
-static tv_evidence_key key_of(const tv_facts_key *key)
-{
-    return (tv_evidence_key){key->partition_key, key->row_key};
-}
-
 /* Every n-th key of the sample is a sample of it: it is in key order, and hashes chose it. */
 static void fill_keys(const tv_facts_table *facts, tv_arena *arena, tv_evidence_table *table)
 {
@@ -17,43 +12,19 @@ static void fill_keys(const tv_facts_table *facts, tv_arena *arena, tv_evidence_
     table->keys = tv_arena_alloc(arena, (count + 1) * sizeof *table->keys);
     table->key_count = count;
     for (size_t i = 0; i < count; i++)
-        table->keys[i] = key_of(&facts->sample[i * facts->sample_count / count]);
+        table->keys[i] = facts->sample[i * facts->sample_count / count];
     table->max_key_units = facts->key_units_max;
 }
 
-static void fill_properties(const tv_facts_table *facts, tv_arena *arena, tv_evidence_table *table)
+/* What was refused is of the traffic, and stays. */
+static void fill_extremes(const tv_facts_table *facts, tv_evidence_extremes *extremes)
 {
-    table->properties =
-        tv_arena_alloc(arena, (facts->property_count + 1) * sizeof *table->properties);
-    table->property_count = facts->property_count;
-    table->property_samples = facts->property_samples;
-    for (size_t i = 0; i < facts->property_count; i++) {
-        const tv_facts_property *from = &facts->properties[i];
-        tv_evidence_property *to = &table->properties[i];
+    tv_evidence_extremes known = facts->extremes;
 
-        *to = (tv_evidence_property){.name = from->name,
-                                     .count = from->count,
-                                     .bytes = from->bytes,
-                                     .max_bytes = from->bytes_max,
-                                     .distinct = (double)from->distinct_in_sample,
-                                     .types_by_class = from->types_by_class};
-        for (int type = 0; type < TV_EVIDENCE_TYPES; type++)
-            to->types[type] = from->types[type];
-    }
-}
-
-static void fill_extremes(const tv_facts_extremes *from, tv_evidence_extremes *to)
-{
-    to->properties_max = from->properties_max;
-    to->properties_key = key_of(&from->properties_key);
-    to->cost_max = from->cost_max;
-    to->cost_key = key_of(&from->cost_key);
-    to->string_units_max = from->string_units_max;
-    to->string_property = from->string_property;
-    to->string_count = from->string_count;
-    to->binary_bytes_max = from->binary_bytes_max;
-    to->binary_property = from->binary_property;
-    to->binary_count = from->binary_count;
+    known.refused_properties = extremes->refused_properties;
+    known.refused_entity = extremes->refused_entity;
+    known.refused_value = extremes->refused_value;
+    *extremes = known;
 }
 
 static tv_evidence_partition *find_partition(tv_evidence_table *table, tv_slice partition_key)
@@ -103,7 +74,9 @@ void tv_facts_fill_evidence(tv_facts *facts, tv_slice account, int64_t table_id,
     table->partitions_now = known.partitions;
     table->partitions_exact = table->is_exact && known.partitions_error == 0 && known.sample_count;
     fill_keys(&known, arena, table);
-    fill_properties(&known, arena, table);
-    fill_extremes(&known.extremes, &table->extremes);
+    table->properties = known.properties;
+    table->property_count = known.property_count;
+    table->property_samples = known.property_samples;
+    fill_extremes(&known, &table->extremes);
     fill_partitions(&known, arena, table);
 }

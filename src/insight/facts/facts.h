@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "insight/advice/evidence.h"
 #include "model/odata/edm.h"
 #include "store/commit/pipeline.h"
 
@@ -32,7 +33,6 @@ enum {
     TV_FACTS_PROPERTIES_MAX = 512, /* names of a table */
     TV_FACTS_CLASSES_MAX = 16,     /* of PartitionKeys, and of RowKeys */
     TV_FACTS_COMMITTERS_MAX = 32,  /* that can have counts of their own */
-    TV_FACTS_PROPERTY_TYPES = 9,   /* by tv_edm_type; 0 is not used */
     TV_FACTS_SERVER_PARTITIONS_MAX = 16384,
     TV_FACTS_SERVER_NAMES_MAX = 16384, /* of properties, that are remembered */
     TV_FACTS_SERVER_SAMPLE_MAX = 262144,
@@ -64,12 +64,8 @@ typedef struct tv_facts_partition {
     bool is_exact; /* else it was so when the sample was taken */
 } tv_facts_partition;
 
-typedef struct tv_facts_key {
-    tv_slice partition_key, row_key;
-} tv_facts_key;
-
 typedef struct tv_facts_entity {
-    tv_facts_key key;
+    tv_evidence_key key;
     uint64_t bytes;
 } tv_facts_entity;
 
@@ -82,32 +78,6 @@ typedef struct tv_facts_class {
     uint64_t month_names;
 } tv_facts_class;
 
-/** A property name, as the entities of the key sample have it. */
-typedef struct tv_facts_property {
-    tv_slice name;
-    uint64_t count;                          /* entities of the sample that have it */
-    uint64_t types[TV_FACTS_PROPERTY_TYPES]; /* of these */
-    uint64_t bytes, bytes_max;
-    uint64_t distinct_in_sample;
-    double distinct; /* values in the table, estimated from the sample */
-    double distinct_low, distinct_high;
-    bool types_by_class; /* each type has RowKey classes of its own */
-} tv_facts_property;
-
-/** The widest that are stored or were written since the start. */
-typedef struct tv_facts_extremes {
-    uint32_t properties_max;
-    tv_facts_key properties_key;
-    uint64_t cost_max; /* by the service's formula */
-    tv_facts_key cost_key;
-    uint32_t string_units_max;
-    tv_slice string_property;
-    uint64_t string_count; /* Strings of >= 24,576 units */
-    uint32_t binary_bytes_max;
-    tv_slice binary_property;
-    uint64_t binary_count; /* Binaries of >= 48 KiB */
-} tv_facts_extremes;
-
 /** All that is known of a table; it lies in the arena it was taken with. */
 typedef struct tv_facts_table {
     tv_facts_count count;
@@ -117,24 +87,24 @@ typedef struct tv_facts_table {
     size_t largest_partition_count;
     tv_facts_entity largest[TV_FACTS_LARGEST_MAX]; /* by bytes */
     size_t largest_count;
-    tv_facts_key *sample; /* uniform over the stored keys, in key order */
+    tv_evidence_key *sample; /* uniform over the stored keys, in key order */
     size_t sample_count;
     bool sample_is_all; /* it has every key */
     /* How old what came from the sample is: seconds and changes of the table; 0: as it is now. */
     uint64_t sample_seconds, sample_changes;
     tv_facts_class *partition_classes, *row_classes;
     size_t partition_class_count, row_class_count;
-    tv_facts_property *properties;
+    tv_evidence_property *properties; /* as the entities of the sample have them */
     size_t property_count;
     uint64_t property_samples; /* entities that were looked at for them */
     /* Bytes of all entities by the service's formula, which its bill goes by: the bytes that are
      * kept, times what the entities of the sample have of these for each of those.  With the
      * properties. */
     bool has_billed;
-    double billed, billed_error; /* half of the 95 % interval; 0: exact */
-    uint32_t key_units_max;      /* longest PartitionKey or RowKey of the sample, UTF-16 units */
-    tv_facts_extremes extremes;
-    int64_t counted_ticks; /* when the background last counted it; 0: it did not need to */
+    double billed, billed_error;   /* half of the 95 % interval; 0: exact */
+    uint32_t key_units_max;        /* longest PartitionKey or RowKey of the sample, UTF-16 units */
+    tv_evidence_extremes extremes; /* stored, or written since the start; nothing of refusals */
+    int64_t counted_ticks;         /* when the background last counted it; 0: it did not need to */
 } tv_facts_table;
 
 /** What parts of tv_facts_table are wanted: those that read the engine cost milliseconds. */

@@ -26,7 +26,7 @@ struct tv_facts_properties {
     uint64_t changes;    /* of the table then */
     int64_t taken_ns;
     tv_arena arena;
-    tv_facts_property *list;
+    tv_evidence_property *list;
     size_t count;
     uint64_t samples;
     double billed;       /* for each byte that is stored */
@@ -48,10 +48,10 @@ void tv_facts_properties_free(struct tv_facts_properties *properties)
 
 /* A name, while it is added up. */
 typedef struct name_stats {
-    tv_facts_property sum;
+    tv_evidence_property sum;
     uint64_t *values; /* hashes, one for each of `sum.count` */
     size_t values_size;
-    uint32_t classes[TV_FACTS_PROPERTY_TYPES]; /* of RowKeys, a bit each */
+    uint32_t classes[TV_EVIDENCE_TYPES]; /* of RowKeys, a bit each */
 } name_stats;
 
 typedef struct reading {
@@ -118,8 +118,8 @@ static void add_property(void *ctx, const tv_property *property)
     stats->values[stats->sum.count++] = tv_hash(value) + (uint64_t)property->type;
     stats->sum.types[property->type]++;
     stats->sum.bytes += value.len;
-    if (value.len > stats->sum.bytes_max)
-        stats->sum.bytes_max = value.len;
+    if (value.len > stats->sum.max_bytes)
+        stats->sum.max_bytes = value.len;
     stats->classes[property->type] |= r->class_bit;
 }
 
@@ -161,7 +161,7 @@ static int compare_hashes(const void *a, const void *b)
  */
 static void estimate_distinct(name_stats *stats, double table_count)
 {
-    tv_facts_property *p = &stats->sum;
+    tv_evidence_property *p = &stats->sum;
     double once = 0, distinct = 0, scale = table_count / (double)p->count;
 
     qsort(stats->values, p->count, sizeof *stats->values, compare_hashes);
@@ -173,10 +173,9 @@ static void estimate_distinct(name_stats *stats, double table_count)
     }
     if (scale < 1)
         scale = 1;
-    p->distinct_in_sample = (uint64_t)distinct;
-    p->distinct_low = distinct;
-    p->distinct_high = once * scale + distinct - once;
-    p->distinct = once * sqrt(scale) + distinct - once;
+    p->distinct = distinct;
+    p->distinct_now = once * sqrt(scale) + distinct - once;
+    p->distinct_now_max = once * scale + distinct - once;
 }
 
 static bool are_types_apart(const name_stats *stats)
@@ -184,7 +183,7 @@ static bool are_types_apart(const name_stats *stats)
     uint32_t seen = 0;
     int types = 0;
 
-    for (int type = 1; type < TV_FACTS_PROPERTY_TYPES; type++) {
+    for (int type = 1; type < TV_EVIDENCE_TYPES; type++) {
         if (stats->classes[type] == 0)
             continue;
         if (stats->classes[type] & seen)
@@ -197,7 +196,7 @@ static bool are_types_apart(const name_stats *stats)
 
 static int compare_counts(const void *a, const void *b)
 {
-    const tv_facts_property *p = a, *q = b;
+    const tv_evidence_property *p = a, *q = b;
 
     return p->count != q->count ? (p->count < q->count ? 1 : -1) : tv_slice_cmp(p->name, q->name);
 }

@@ -8,7 +8,7 @@
 #include "insight/facts/walk.h"
 #include "store/engine/key.h"
 
-static tv_err split(tv_arena *arena, tv_slice key, tv_facts_key *ret_key)
+static tv_err split(tv_arena *arena, tv_slice key, tv_evidence_key *ret_key)
 {
     size_t mark = tv_slice_find(key, TV_KEY_MARK);
     tv_err err = tv_key_decode_text(arena, tv_slice_take(key, mark), &ret_key->partition_key);
@@ -74,7 +74,7 @@ static tv_err decode_keys(tv_arena *arena, const tv_sample_key *items, tv_facts_
 
     table->sample = tv_arena_alloc(arena, (table->sample_count + 1) * sizeof *table->sample);
     for (size_t i = 0; i < table->sample_count; i++) {
-        tv_facts_key *key = &table->sample[i];
+        tv_evidence_key *key = &table->sample[i];
         tv_err err = split(arena, tv_sample_key_text(&items[i]), key);
 
         if (err)
@@ -114,12 +114,12 @@ static tv_slice name_of(tv_arena *arena, const tv_extreme *extreme)
     return extreme->name ? tv_arena_dup(arena, (tv_slice){extreme->name, extreme->len}) : TV_NONE;
 }
 
-static tv_err copy_extremes(tv_arena *arena, const tv_extremes *from, tv_facts_extremes *ret)
+static tv_err copy_extremes(tv_arena *arena, const tv_extremes *from, tv_evidence_extremes *ret)
 {
     const tv_extreme *list = from->list;
     tv_err err = TV_OK;
 
-    *ret = (tv_facts_extremes){
+    *ret = (tv_evidence_extremes){
         .properties_max = (uint32_t)list[TV_EXTREME_PROPERTIES].value,
         .cost_max = list[TV_EXTREME_COST].value,
         .string_units_max = (uint32_t)list[TV_EXTREME_STRING].value,

@@ -65,7 +65,7 @@ static void open_item(tv_buf *out, size_t index)
     tv_buf_add_char(out, '{');
 }
 
-static void add_key(tv_buf *out, const tv_facts_key *key)
+static void add_key(tv_buf *out, const tv_evidence_key *key)
 {
     add_text(out, "partitionKey", key->partition_key);
     tv_buf_add_char(out, ',');
@@ -139,13 +139,13 @@ static void add_properties(tv_buf *out, const tv_facts_table *table)
     tv_buf_printf(out, ",\"propertySamples\":%llu,\"properties\":[",
                   (unsigned long long)table->property_samples);
     for (size_t i = 0; i < table->property_count; i++) {
-        const tv_facts_property *property = &table->properties[i];
+        const tv_evidence_property *property = &table->properties[i];
         const char *comma = "";
 
         open_item(out, i);
         add_text(out, "name", property->name);
         tv_buf_printf(out, ",\"count\":%llu,\"types\":{", (unsigned long long)property->count);
-        for (int type = 1; type < TV_FACTS_PROPERTY_TYPES; type++) {
+        for (int type = 1; type < TV_EVIDENCE_TYPES; type++) {
             if (property->types[type] == 0)
                 continue;
             tv_buf_printf(out, "%s\"%.*s\":%llu", comma, TV_FMT(tv_edm_name((tv_edm_type)type)),
@@ -155,13 +155,13 @@ static void add_properties(tv_buf *out, const tv_facts_table *table)
         tv_buf_printf(out,
                       "},\"bytes\":%llu,\"bytesMax\":%llu,\"distinct\":%.0f,\"distinctLow\":%.0f,"
                       "\"distinctHigh\":%.0f}",
-                      (unsigned long long)property->bytes, (unsigned long long)property->bytes_max,
-                      property->distinct, property->distinct_low, property->distinct_high);
+                      (unsigned long long)property->bytes, (unsigned long long)property->max_bytes,
+                      property->distinct_now, property->distinct, property->distinct_now_max);
     }
     tv_buf_add_char(out, ']');
 }
 
-static void add_extremes(tv_buf *out, const tv_facts_extremes *extremes)
+static void add_extremes(tv_buf *out, const tv_evidence_extremes *extremes)
 {
     tv_buf_printf(out, ",\"extremes\":{\"properties\":{\"count\":%u,", extremes->properties_max);
     add_key(out, &extremes->properties_key);

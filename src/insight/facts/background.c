@@ -13,7 +13,6 @@
 
 enum {
     RETRY_MS = 10 * 1000,  /* after a count that failed */
-    CHANGED_PART = 5,      /* a fifth of the entities has changed: it is time for a sample */
     LARGE_ENTITIES = 2048, /* with more a table is sampled before anybody asks */
     ROUNDS_TO_TIDY = 60,
     PART_OF_CORE = 10,       /* for samples that nobody waits for: a tenth of a core, */
@@ -164,9 +163,7 @@ static chores look(tv_facts *facts, tv_fact *fact)
     pthread_mutex_lock(&fact->lock);
     if (!fact->is_dropped) {
         tv_facts_sums total = tv_fact_total(fact);
-        uint64_t changed = tv_facts_sums_changes(&total) - fact->sampled;
-        bool is_due = !facts->is_shared && total.entities > LARGE_ENTITIES &&
-                      changed > total.entities / CHANGED_PART;
+        bool is_due = !facts->is_shared && total.entities > LARGE_ENTITIES && tv_fact_is_due(fact);
 
         todo.is_wanted = fact->wants_count;
         todo.counts = (fact->wants_count || is_due) && now_ns >= fact->retry_ns;

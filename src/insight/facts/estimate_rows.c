@@ -208,7 +208,7 @@ void tv_estimate_look_up(tv_facts *facts, const tv_estimate_query *query, tv_are
                          tv_estimate_known *k)
 {
     tv_fact *fact = tv_fact_find_id(facts, query->account, query->table_id);
-    tv_sample *sample = tv_fact_take_sample(facts, fact);
+    tv_sample *sample = tv_fact_take_sample(facts, fact, TV_FACTS_WAIT_LEAST_NS);
     tv_slice partition;
 
     *k = (tv_estimate_known){.has_partition = one_partition(query, &partition)};

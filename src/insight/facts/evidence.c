@@ -65,7 +65,8 @@ void tv_facts_fill_evidence(tv_facts *facts, tv_slice account, int64_t table_id,
 {
     tv_facts_table known;
 
-    if (tv_facts_take(facts, account, table_id, TV_FACTS_KEYS | TV_FACTS_PROPERTIES, arena, &known))
+    if (tv_facts_take(facts, account, table_id, TV_FACTS_KEYS | TV_FACTS_PROPERTIES,
+                      TV_FACTS_WAIT_LEAST_NS, arena, &known))
         return;
 
     table->is_exact = known.count.basis == TV_FACTS_EXACT;

@@ -12,10 +12,11 @@ enum {
     ROUND_MS = 1000,
     SHARE_MIN = 16,        /* of what all tables may have, to a 16th of a table's most */
     SMALL_ENTITIES = 4096, /* a table of no more is walked over when somebody asks */
-    ASKED_PART = 50,       /* of a larger one that has changed: it is sampled anew when one asks */
+    /* So is one of no more for who can wait, when there is no sample or too much has changed. */
+    WAITED_ENTITIES = 1000 * 1000,
+    CHANGED_PART = 5, /* too much is a fifth */
+    ASKED_PART = 50,  /* with less, but more than this, the background does it for the next */
 };
-
-#define SMALL_NS (INT64_C(20) * 1000000) /* for that, or it is left to the background */
 
 const char *tv_facts_basis_name(tv_facts_basis basis)
 {
@@ -199,11 +200,18 @@ void tv_fact_forget_sample(tv_facts *facts, tv_fact *fact)
     fact->properties = NULL;
 }
 
+bool tv_fact_is_due(const tv_fact *fact)
+{
+    tv_facts_sums total = tv_fact_total(fact);
+
+    return tv_facts_sums_changes(&total) - fact->sampled > total.entities / CHANGED_PART;
+}
+
 /* What to do for somebody who wants a sample. */
 typedef enum way { WAY_THERE, WAY_EMPTY, WAY_WALK, WAY_BACKGROUND } way;
 
 /* Under the lock. */
-static way find_way(const tv_facts *facts, const tv_fact *fact)
+static way find_way(const tv_facts *facts, const tv_fact *fact, bool can_wait)
 {
     bool is_exact = !facts->is_shared && !fact->is_uncounted && !fact->is_dropped;
     uint64_t entities = tv_fact_total(fact).entities;
@@ -213,6 +221,9 @@ static way find_way(const tv_facts *facts, const tv_fact *fact)
     if (fact->sample && tv_fact_is_current(facts, fact, fact->sample))
         return WAY_THERE;
     if (is_exact && entities <= SMALL_ENTITIES)
+        return WAY_WALK;
+    if (is_exact && can_wait && entities <= WAITED_ENTITIES &&
+        (fact->sample == NULL || tv_fact_is_due(fact)))
         return WAY_WALK;
     return fact->sample ? WAY_THERE : WAY_BACKGROUND;
 }
@@ -239,11 +250,11 @@ static tv_sample *empty_sample(const tv_fact *fact)
     return sample;
 }
 
-static tv_sample *walk_now(tv_facts *facts, tv_fact *fact)
+static tv_sample *walk_now(tv_facts *facts, tv_fact *fact, int64_t wait_ns)
 {
     tv_facts_found found;
 
-    if (tv_facts_walk(facts, fact, (tv_facts_budget){.ns = SMALL_NS}, &found))
+    if (tv_facts_walk(facts, fact, (tv_facts_budget){.ns = wait_ns}, &found))
         return NULL;
 
     tv_sample *sample = tv_sample_ref(found.sample);
@@ -255,18 +266,18 @@ static tv_sample *walk_now(tv_facts *facts, tv_fact *fact)
     return sample;
 }
 
-tv_sample *tv_fact_take_sample(tv_facts *facts, tv_fact *fact)
+tv_sample *tv_fact_take_sample(tv_facts *facts, tv_fact *fact, int64_t wait_ns)
 {
     tv_sample *sample = NULL;
 
     pthread_mutex_lock(&fact->lock);
-    way how = find_way(facts, fact);
+    way how = find_way(facts, fact, wait_ns > TV_FACTS_WAIT_LEAST_NS);
 
     if (how == WAY_EMPTY)
         sample = empty_sample(fact);
     pthread_mutex_unlock(&fact->lock);
     if (how == WAY_WALK)
-        sample = walk_now(facts, fact);
+        sample = walk_now(facts, fact, wait_ns);
     if (sample)
         return sample;
 

@@ -114,6 +114,10 @@ typedef enum tv_facts_parts {
     TV_FACTS_PROPERTIES = 2, /* reads the entities of the sample; may wait for the disk */
 } tv_facts_parts;
 
+/** How long somebody waits at least and at most until a table is sampled that was not yet. */
+#define TV_FACTS_WAIT_LEAST_NS (INT64_C(20) * 1000000)
+#define TV_FACTS_WAIT_NS (INT64_C(2000) * 1000000)
+
 struct tv_plan;
 
 /** What facts have to be told about how entities are stored. */
@@ -166,9 +170,13 @@ tv_err tv_facts_drop(tv_facts *facts, tv_slice account, int64_t table_id) TV_WAR
 /** Counts alone: a lookup in memory. */
 tv_facts_count tv_facts_count_of(tv_facts *facts, tv_slice account, int64_t table_id);
 
-/** Everything in `parts`, which is a set of tv_facts_parts.  Fails as the engine does. */
+/**
+ * Everything in `parts`, which is a set of tv_facts_parts.  It may wait so long until the table is
+ * sampled, so not on a network thread unless only counts are wanted.  What could not be sampled in
+ * that time has counts alone, or what an older sample says.  Fails as the engine does.
+ */
 tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int parts,
-                     tv_arena *arena, tv_facts_table *ret_table) TV_WARN_UNUSED;
+                     int64_t wait_ns, tv_arena *arena, tv_facts_table *ret_table) TV_WARN_UNUSED;
 
 /** An entity was written, `row` is its key: its properties may be the widest so far.  Cheap. */
 void tv_facts_note_entity(tv_facts *facts, tv_slice account, int64_t table_id, tv_slice row,

@@ -95,15 +95,19 @@ void tv_fact_set_sample(tv_facts *facts, tv_fact *fact, tv_sample *sample,
 /** Let go of what memory the sample has, and what is remembered of properties. */
 void tv_fact_forget_sample(tv_facts *facts, tv_fact *fact);
 
+/** Whether so much has changed since the last sample that there is to be another. */
+bool tv_fact_is_due(const tv_fact *fact);
+
 /** A table's part of what all samples of the server may have, which is at most `most`. */
 size_t tv_facts_share(const tv_facts *facts, size_t all, size_t most);
 
 /**
  * The sample of a table, for the caller to let go of; NULL: there is none yet.  A small table is
- * walked over now if it has changed; of a large one it is the last that the background has taken.
- * Without the table's lock.
+ * walked over now if it has changed, in no longer than `wait_ns`.  So is a large one if that is
+ * more than TV_FACTS_WAIT_LEAST_NS and there is no sample or an old one; else it is the last that
+ * there is, and the background takes another.  Without the table's lock.
  */
-tv_sample *tv_fact_take_sample(tv_facts *facts, tv_fact *fact);
+tv_sample *tv_fact_take_sample(tv_facts *facts, tv_fact *fact, int64_t wait_ns);
 
 /** Wake the background: something is wanted.  Without a table's lock. */
 void tv_facts_wake(tv_facts *facts);

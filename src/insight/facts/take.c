@@ -174,10 +174,10 @@ static tv_err take_keys(tv_arena *arena, const tv_sample *sample, bool is_curren
 }
 
 tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int parts,
-                     tv_arena *arena, tv_facts_table *ret_table)
+                     int64_t wait_ns, tv_arena *arena, tv_facts_table *ret_table)
 {
     tv_fact *fact = tv_fact_find_id(facts, account, table_id);
-    tv_sample *sample = parts ? tv_fact_take_sample(facts, fact) : NULL;
+    tv_sample *sample = parts ? tv_fact_take_sample(facts, fact, wait_ns) : NULL;
     tv_err err = TV_OK;
 
     *ret_table = (tv_facts_table){0};

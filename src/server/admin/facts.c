@@ -233,7 +233,8 @@ static bool run(tv_task *task, tv_turn *turn)
     tv_facts_table table;
 
     (void)turn;
-    t->err = tv_facts_take(t->facts, t->account, t->id, t->parts, &t->req->arena, &table);
+    t->err = tv_facts_take(t->facts, t->account, t->id, t->parts, TV_FACTS_WAIT_NS, &t->req->arena,
+                           &table);
     if (t->err == TV_OK)
         add_all(&t->req->out, t, &table);
     return true;

@@ -76,7 +76,8 @@ static size_t properties_of(int64_t id)
 {
     tv_facts_table table;
 
-    CHECK_OK(tv_facts_take(facts, ACCOUNT, id, TV_FACTS_PROPERTIES, &arena, &table));
+    CHECK_OK(
+        tv_facts_take(facts, ACCOUNT, id, TV_FACTS_PROPERTIES, TV_FACTS_WAIT_NS, &arena, &table));
     return table.property_count;
 }
 

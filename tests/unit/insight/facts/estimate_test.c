@@ -154,12 +154,17 @@ static tv_slice load_table(kind k, int64_t id)
     return tv_arena_dup(&arena, tv_key_table(&arena, ACCOUNT, id));
 }
 
-static tv_facts_table table_of(int64_t id)
+static tv_facts_table table_within(int64_t id, int64_t wait_ns)
 {
     tv_facts_table table;
 
-    CHECK_OK(tv_facts_take(facts, ACCOUNT, id, TV_FACTS_KEYS, &arena, &table));
+    CHECK_OK(tv_facts_take(facts, ACCOUNT, id, TV_FACTS_KEYS, wait_ns, &arena, &table));
     return table;
+}
+
+static tv_facts_table table_of(int64_t id)
+{
+    return table_within(id, TV_FACTS_WAIT_LEAST_NS);
 }
 
 /* A table of which an eighth has come since its sample, and there is nobody to take another. */
@@ -360,6 +365,25 @@ static const struct {
      TV_ESTIMATE_PARTITION_FACT, ENTITIES, "table", ENTITIES},
 };
 
+TEST(who_can_wait_has_a_sample_without_the_background)
+{
+    tv_facts_stop(facts);
+    load_some(UNIFORM, 1, 0, ENTITIES / 2);
+    CHECK_INT(table_of(1).sample_count, 0);
+    CHECK_INT(table_of(1).count.entities, ENTITIES / 2);
+
+    tv_facts_table table = table_within(1, FOREVER_NS);
+
+    CHECK(table.sample_count > 0);
+    CHECK_INT(table.sample_changes, 0);
+    CHECK(table.largest_partitions[0].is_exact);
+
+    /* An old one is as good as none for them, but not for others. */
+    load_some(UNIFORM, 1, ENTITIES / 2, ENTITIES);
+    CHECK_INT(table_of(1).sample_changes, ENTITIES / 2);
+    CHECK_INT(table_within(1, FOREVER_NS).sample_changes, 0);
+}
+
 TEST(an_estimate_says_what_it_goes_by)
 {
     tv_slice prefix = load_table(ONE_PARTITION, 1);
@@ -487,6 +511,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nine_of_ten_estimates_hold_when_the_sample_is_old, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_table_that_has_changed_much_is_sampled_anew, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(who_can_wait_has_a_sample_without_the_background, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_estimate_says_what_it_goes_by, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_history_tells_of_what_is_rare, set_up, tear_down),

@@ -182,8 +182,8 @@ static void check_table(int table)
     uint64_t entities = 0, bytes = 0, partitions = 0, largest = 0;
     tv_facts_table got;
 
-    CHECK_OK(tv_facts_take(facts, ACCOUNT, ids[table], TV_FACTS_KEYS | TV_FACTS_PROPERTIES, &arena,
-                           &got));
+    CHECK_OK(tv_facts_take(facts, ACCOUNT, ids[table], TV_FACTS_KEYS | TV_FACTS_PROPERTIES,
+                           TV_FACTS_WAIT_NS, &arena, &got));
     for (int p = 0; p < PARTITIONS; p++) {
         uint64_t here = 0;
         char name[16];
@@ -429,7 +429,7 @@ TEST(a_table_is_counted_while_others_write_and_is_exact_then)
     /* And what a sample says of it is so, once the writers have ended. */
     tv_facts_recount(facts, ACCOUNT, 1);
     wait_for_counts();
-    CHECK_OK(tv_facts_take(facts, ACCOUNT, 1, TV_FACTS_KEYS, &arena, &table));
+    CHECK_OK(tv_facts_take(facts, ACCOUNT, 1, TV_FACTS_KEYS, TV_FACTS_WAIT_NS, &arena, &table));
     for (size_t i = 0; i < table.largest_partition_count; i++) {
         tv_slice prefix;
         uint64_t count = 0;

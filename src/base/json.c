@@ -12,6 +12,7 @@
 
 #include <endian.h>
 
+#include "base/datetime.h"
 #include "base/hex.h"
 #include "base/utf8.h"
 
@@ -480,4 +481,46 @@ void tv_json_add_string(tv_buf *buf, tv_slice text)
         }
     }
     tv_buf_add_char(buf, '"');
+}
+
+void tv_json_name(tv_buf *out, const char *name)
+{
+    if (out->len && memchr("{[:,\n", out->data[out->len - 1], 5) == NULL)
+        tv_buf_add_char(out, ',');
+    if (name == NULL)
+        return;
+    tv_buf_add_char(out, '"');
+    tv_buf_add(out, tv_slice_of(name));
+    tv_buf_add_lit(out, "\":");
+}
+
+void tv_json_open(tv_buf *out, const char *name, char bracket)
+{
+    tv_json_name(out, name);
+    tv_buf_add_char(out, bracket);
+}
+
+void tv_json_text(tv_buf *out, const char *name, tv_slice text)
+{
+    tv_json_name(out, name);
+    tv_json_add_string(out, text);
+}
+
+void tv_json_number(tv_buf *out, const char *name, uint64_t number)
+{
+    tv_json_name(out, name);
+    tv_buf_printf(out, "%llu", (unsigned long long)number);
+}
+
+void tv_json_bool(tv_buf *out, const char *name, bool is_true)
+{
+    tv_json_name(out, name);
+    tv_buf_add(out, is_true ? TV_LIT("true") : TV_LIT("false"));
+}
+
+void tv_json_time(tv_buf *out, const char *name, int64_t ticks)
+{
+    char text[TV_DATETIME_TEXT_MAX];
+
+    tv_json_text(out, name, (tv_slice){text, tv_datetime_format(text, ticks)});
 }

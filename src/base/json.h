@@ -1,6 +1,6 @@
 /*
  * The part of JSON that the protocol uses: a reader for one flat object and a
- * writer of strings.  The reader keeps the text of numbers, because `20.0` and
+ * writer.  The reader keeps the text of numbers, because `20.0` and
  * `20` are different types to the service, and refuses everything that is not
  * strict JSON: bad UTF-8, lone surrogates, control characters in strings,
  * numbers like 01 or .5, anything after the object.
@@ -52,5 +52,21 @@ bool tv_json_next(tv_json_reader *reader, tv_json_member *ret_member);
  * (surrogate pairs beyond the BMP).  `text` is valid UTF-8.
  */
 void tv_json_add_string(tv_buf *buf, tv_slice text);
+
+/**
+ * A member of an object, or with a NULL for its name an item of a list: the comma that it needs,
+ * and its name, which needs no escapes.  The value is appended next.  There is no comma where the
+ * text so far is empty or ends with a bracket that was opened, a colon, a comma or a line.
+ */
+void tv_json_name(tv_buf *out, const char *name);
+
+/** The same, and what its value begins with: '{' or '[', or a new line for them to stand on. */
+void tv_json_open(tv_buf *out, const char *name, char bracket);
+
+/** Whole members, or items. */
+void tv_json_text(tv_buf *out, const char *name, tv_slice text);
+void tv_json_number(tv_buf *out, const char *name, uint64_t number);
+void tv_json_bool(tv_buf *out, const char *name, bool is_true);
+void tv_json_time(tv_buf *out, const char *name, int64_t ticks);
 
 #endif

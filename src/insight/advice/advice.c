@@ -267,11 +267,10 @@ static int compare_shown(const void *a, const void *b)
 
 static void add_window(tv_buf *out, const tv_evidence *evidence)
 {
-    tv_buf_printf(out, "{\"version\":1,\n\"window\":{\"mode\":\"%s\",\"from\":",
+    tv_buf_printf(out, "{\"version\":1,\n\"window\":{\"mode\":\"%s\"",
                   evidence->mode == TV_EVIDENCE_RUN ? "run" : "live");
-    tv_json_add_time(out, evidence->from_ticks);
-    tv_buf_add_lit(out, ",\"to\":");
-    tv_json_add_time(out, evidence->to_ticks);
+    tv_finding_add_time(out, "from", evidence->from_ticks);
+    tv_finding_add_time(out, "to", evidence->to_ticks);
     tv_buf_printf(out,
                   ",\"seconds\":%.1f,\"requests\":%llu,\"samplePeriod\":%u,\"dropped\":%llu,"
                   "\"evictedShapes\":%llu,\"targets\":%s}",

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/datetime.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "insight/advice/key_forms.h"
@@ -63,48 +62,32 @@ static void add_number(tv_buf *out, double number)
         tv_buf_printf(out, "%.4g", number);
 }
 
-void tv_json_add_time(tv_buf *out, int64_t ticks)
+void tv_finding_add_time(tv_buf *out, const char *name, int64_t ticks)
 {
-    char text[TV_DATETIME_TEXT_MAX];
-    size_t len = tv_datetime_format(text, ticks / TV_TICKS_PER_SECOND * TV_TICKS_PER_SECOND);
-
-    tv_buf_printf(out, "\"%.*s\"", (int)len, text);
-}
-
-static void add_name(tv_buf *out, const char *name)
-{
-    tv_buf_printf(out, ",\"%s\":", name);
+    tv_json_time(out, name, ticks / TV_TICKS_PER_SECOND * TV_TICKS_PER_SECOND);
 }
 
 static void add_member(tv_buf *out, const char *name, tv_slice text)
 {
-    add_name(out, name);
+    tv_json_name(out, name);
     add_string(out, text);
 }
 
 static void add_list(tv_buf *out, const tv_slice *texts, size_t count)
 {
     tv_buf_add_char(out, '[');
-    for (size_t i = 0; i < count; i++) {
-        if (i)
-            tv_buf_add_char(out, ',');
-        add_string(out, texts[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        add_member(out, NULL, texts[i]);
     tv_buf_add_char(out, ']');
 }
 
 static void add_separated(tv_buf *out, tv_slice list)
 {
     tv_slice part;
-    bool is_first = true;
 
     tv_buf_add_char(out, '[');
-    while (tv_slice_next(&list, ',', &part)) {
-        if (!is_first)
-            tv_buf_add_char(out, ',');
-        is_first = false;
-        add_string(out, part);
-    }
+    while (tv_slice_next(&list, ',', &part))
+        add_member(out, NULL, part);
     tv_buf_add_char(out, ']');
 }
 
@@ -126,8 +109,7 @@ static void add_field_value(tv_buf *out, const tv_field *field, bool is_redacted
     case TV_FIELD_KEYS:
         tv_buf_add_char(out, '[');
         for (size_t i = 0; i < field->text_count; i++) {
-            if (i)
-                tv_buf_add_char(out, ',');
+            tv_json_name(out, NULL);
             add_key(out, field->texts[i], is_redacted);
         }
         tv_buf_add_char(out, ']');
@@ -141,17 +123,14 @@ static void add_fields(tv_buf *out, const tv_field *fields, size_t count, bool i
 {
     tv_buf_add_char(out, '{');
     for (size_t i = 0; i < count; i++) {
-        if (i)
-            tv_buf_add_char(out, ',');
-        add_string(out, fields[i].name);
+        add_member(out, NULL, fields[i].name);
         tv_buf_add_char(out, ':');
         add_field_value(out, &fields[i], is_redacted);
         if (fields[i].kind == TV_FIELD_NUMBER && fields[i].error > 0) {
             tv_buf name = TV_BUF_EMPTY;
 
             tv_buf_printf(&name, "%.*sError", TV_FMT(fields[i].name));
-            tv_buf_add_char(out, ',');
-            add_string(out, tv_buf_slice(&name));
+            add_member(out, NULL, tv_buf_slice(&name));
             tv_buf_add_char(out, ':');
             add_number(out, fields[i].error);
             tv_buf_done(&name);
@@ -171,10 +150,10 @@ static void add_subject(tv_buf *out, const tv_finding *finding, bool is_redacted
         break;
     case TV_SUBJECT_ENTITY:
     case TV_SUBJECT_PARTITION:
-        add_name(out, "partitionKey");
+        tv_json_name(out, "partitionKey");
         add_key(out, finding->partition_key, is_redacted);
         if (finding->subject == TV_SUBJECT_ENTITY) {
-            add_name(out, "rowKey");
+            tv_json_name(out, "rowKey");
             add_key(out, finding->row_key, is_redacted);
         }
         break;
@@ -202,16 +181,14 @@ static void add_title(tv_buf *out, const tv_finding *finding, bool is_redacted)
             tv_buf_add(&title, finding->partition_key);
         tv_buf_add(&title, tv_slice_skip(finding->title, before + 4));
     }
-    add_name(out, "title");
-    add_string(out, tv_buf_slice(&title));
+    add_member(out, "title", tv_buf_slice(&title));
     tv_buf_done(&title);
 }
 
 static void add_chapter(tv_buf *out, const tv_rule_info *info)
 {
-    add_name(out, "chapter");
-    tv_buf_add_lit(out, "{\"title\":");
-    add_string(out, tv_slice_of(info->chapter));
+    tv_json_open(out, "chapter", '{');
+    add_member(out, "title", tv_slice_of(info->chapter));
     if (info->anchor[0])
         add_member(out, "anchor", tv_slice_of(info->anchor));
     add_member(out, "text", tv_slice_of(info->chapter_text));
@@ -220,14 +197,14 @@ static void add_chapter(tv_buf *out, const tv_rule_info *info)
 
 static void add_cost(tv_buf *out, const tv_cost *cost)
 {
-    add_name(out, "cost");
-    tv_buf_add_lit(out, "{\"rowsPerHour\":");
+    tv_json_open(out, "cost", '{');
+    tv_json_name(out, "rowsPerHour");
     add_number(out, cost->rows);
-    add_name(out, "requestsPerHour");
+    tv_json_name(out, "requestsPerHour");
     add_number(out, cost->requests);
-    add_name(out, "bytesPerHour");
+    tv_json_name(out, "bytesPerHour");
     add_number(out, cost->bytes);
-    add_name(out, "cpuMsPerHour");
+    tv_json_name(out, "cpuMsPerHour");
     add_number(out, tv_cost_ms(cost));
     tv_buf_add_char(out, '}');
 }
@@ -236,14 +213,13 @@ static void add_proposal(tv_buf *out, const tv_proposal *proposal, bool is_redac
 {
     bool is_hidden = is_redacted && proposal->shows_keys;
 
-    add_name(out, "proposal");
-    tv_buf_add_lit(out, "{\"pattern\":");
-    add_string(out, proposal->pattern);
+    tv_json_open(out, "proposal", '{');
+    add_member(out, "pattern", proposal->pattern);
     if (!is_hidden) {
         add_member(out, "partitionKey", proposal->partition_key);
         add_member(out, "rowKey", proposal->row_key);
     }
-    add_name(out, "columns");
+    tv_json_name(out, "columns");
     if (proposal->columns.len)
         add_separated(out, proposal->columns);
     else
@@ -254,15 +230,15 @@ static void add_proposal(tv_buf *out, const tv_proposal *proposal, bool is_redac
         add_member(out, "filterAfter", proposal->filter_after);
     if (proposal->has_plan) {
         add_member(out, "planAfter", tv_slice_of(tv_plan_kind_name(proposal->plan_after)));
-        add_name(out, "examinedBefore");
+        tv_json_name(out, "examinedBefore");
         add_number(out, proposal->examined_before);
-        add_name(out, "examinedAfter");
+        tv_json_name(out, "examinedAfter");
         add_number(out, proposal->examined_after);
-        add_name(out, "extraWritesPerHour");
+        tv_json_name(out, "extraWritesPerHour");
         add_number(out, proposal->extra_writes_per_hour);
     }
     add_member(out, "function", proposal->function);
-    add_name(out, "notes");
+    tv_json_name(out, "notes");
     add_list(out, proposal->notes, proposal->note_count);
     tv_buf_add_char(out, '}');
 }
@@ -270,11 +246,10 @@ static void add_proposal(tv_buf *out, const tv_proposal *proposal, bool is_redac
 static void add_cure(tv_buf *out, const tv_finding *finding, const tv_rule_info *info,
                      bool is_redacted)
 {
-    add_name(out, "cure");
-    tv_buf_add_lit(out, "{\"text\":");
-    add_string(out, finding->cure.len ? finding->cure : tv_slice_of(info->cure));
+    tv_json_open(out, "cure", '{');
+    add_member(out, "text", finding->cure.len ? finding->cure : tv_slice_of(info->cure));
     add_member(out, "pattern", tv_slice_of(info->pattern));
-    add_name(out, "functions");
+    tv_json_name(out, "functions");
     add_separated(out, tv_slice_of(info->functions));
     if (finding->proposal.is_set)
         add_proposal(out, &finding->proposal, is_redacted);
@@ -287,15 +262,13 @@ static void add_map(tv_buf *out, const tv_finding *finding, bool is_redacted)
     bool is_narrow =
         finding->subject == TV_SUBJECT_PARTITION || finding->subject == TV_SUBJECT_ENTITY;
 
-    add_name(out, "map");
-    tv_buf_add_lit(out, "{\"from\":");
-    tv_json_add_time(out, finding->from_ticks);
-    add_name(out, "to");
-    tv_json_add_time(out, finding->to_ticks);
+    tv_json_open(out, "map", '{');
+    tv_finding_add_time(out, "from", finding->from_ticks);
+    tv_finding_add_time(out, "to", finding->to_ticks);
     if (is_narrow && !is_redacted) {
-        add_name(out, "fromKey");
+        tv_json_name(out, "fromKey");
         add_list(out, (tv_slice[]){finding->partition_key, finding->row_key}, 2);
-        add_name(out, "toKey");
+        tv_json_name(out, "toKey");
         add_list(out, (tv_slice[]){finding->partition_key, finding->row_key},
                  finding->subject == TV_SUBJECT_ENTITY ? 2 : 1);
     } else if (!is_narrow) {
@@ -309,8 +282,8 @@ void tv_finding_write(tv_buf *out, const tv_finding *finding, const tv_finding_s
 {
     const tv_rule_info *info = tv_rule_info_of(finding->rule);
 
-    tv_buf_add_lit(out, "{\"id\":");
-    add_string(out, finding->id);
+    tv_buf_add_char(out, '{');
+    add_member(out, "id", finding->id);
     add_member(out, "rule", tv_slice_of(info->name));
     add_member(out, "code", tv_slice_of(info->code));
     add_member(out, "severity", tv_slice_of(tv_severity_name(finding->severity)));
@@ -321,25 +294,22 @@ void tv_finding_write(tv_buf *out, const tv_finding *finding, const tv_finding_s
     add_member(out, "table", finding->table);
     add_subject(out, finding, is_redacted);
     add_chapter(out, info);
-    add_name(out, "firstSeen");
-    tv_json_add_time(out, status->first_ticks);
-    add_name(out, "lastSeen");
-    tv_json_add_time(out, status->last_ticks);
+    tv_finding_add_time(out, "firstSeen", status->first_ticks);
+    tv_finding_add_time(out, "lastSeen", status->last_ticks);
     if (status->ignored_until) {
-        add_name(out, "ignoredUntil");
         if (status->ignored_until == INT64_MAX)
-            tv_buf_add_lit(out, "null");
+            tv_buf_add_lit(out, ",\"ignoredUntil\":null");
         else
-            tv_json_add_time(out, status->ignored_until);
+            tv_finding_add_time(out, "ignoredUntil", status->ignored_until);
     }
     add_cost(out, &finding->cost);
-    add_name(out, "evidence");
+    tv_json_name(out, "evidence");
     add_fields(out, finding->fields, finding->field_count, is_redacted);
-    add_name(out, "threshold");
+    tv_json_name(out, "threshold");
     add_fields(out, finding->thresholds, finding->threshold_count, is_redacted);
     add_cure(out, finding, info, is_redacted);
     add_map(out, finding, is_redacted);
-    add_name(out, "sources");
+    tv_json_name(out, "sources");
     add_list(out, finding->sources, finding->source_count);
     tv_buf_add_char(out, '}');
 }

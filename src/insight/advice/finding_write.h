@@ -20,6 +20,6 @@ void tv_finding_write(tv_buf *out, const tv_finding *finding, const tv_finding_s
                       bool is_redacted);
 
 /** A time as the text "2026-01-02T03:04:05Z", in quotes. */
-void tv_json_add_time(tv_buf *out, int64_t ticks);
+void tv_finding_add_time(tv_buf *out, const char *name, int64_t ticks);
 
 #endif

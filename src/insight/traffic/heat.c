@@ -46,14 +46,13 @@ static void write_part(tv_arena *arena, tv_slice part, tv_buf *out)
 void tv_heat_bound_write(tv_arena *arena, tv_slice bound, tv_buf *out)
 {
     tv_slice part;
-    const char *between = "[";
 
+    tv_json_open(out, NULL, '[');
     while (tv_slice_next(&bound, TV_KEY_MARK, &part)) {
-        tv_buf_printf(out, "%s", between);
+        tv_json_name(out, NULL);
         write_part(arena, part, out);
-        between = ",";
     }
-    tv_buf_printf(out, "%s]", *between == '[' ? "[\"\"" : "");
+    tv_buf_add(out, out->data[out->len - 1] == '[' ? TV_LIT("\"\"]") : TV_LIT("]"));
 }
 
 tv_err tv_heat_bound_parse(tv_arena *arena, tv_slice text, tv_slice *ret_bound)
@@ -86,16 +85,16 @@ static void write_patterns(const tv_heat *heat, tv_buf *out)
         const tv_pattern *pattern = &heat->patterns[i];
         tv_buf text = TV_BUF_EMPTY;
 
+        tv_json_open(out, NULL, '{');
         tv_buf_printf(out,
-                      "%s{\"kind\":\"%s\",\"verdict\":\"%s\",\"slot\":%zu,\"slots\":%zu,"
+                      "\"kind\":\"%s\",\"verdict\":\"%s\",\"slot\":%zu,\"slots\":%zu,"
                       "\"bucket\":%zu,\"buckets\":%zu,\"share\":%.4f,\"period\":%zu,"
-                      "\"oneKey\":%s,\"text\":",
-                      i ? "," : "", tv_pattern_name(pattern->kind),
-                      tv_pattern_verdict(pattern->kind), pattern->slot, pattern->slots,
-                      pattern->bucket, pattern->buckets, pattern->share, pattern->period,
-                      pattern->is_one_key ? "true" : "false");
+                      "\"oneKey\":%s",
+                      tv_pattern_name(pattern->kind), tv_pattern_verdict(pattern->kind),
+                      pattern->slot, pattern->slots, pattern->bucket, pattern->buckets,
+                      pattern->share, pattern->period, pattern->is_one_key ? "true" : "false");
         tv_pattern_describe(pattern, heat->view, heat->measure, &text);
-        tv_json_add_string(out, tv_buf_slice(&text));
+        tv_json_text(out, "text", tv_buf_slice(&text));
         tv_buf_add_char(out, '}');
         tv_buf_done(&text);
     }
@@ -106,10 +105,9 @@ static void write_header(const tv_heat *heat, tv_arena *arena, uint64_t max, tv_
 {
     const tv_view *view = heat->view;
 
-    tv_buf_add_lit(out, "{\"account\":");
-    tv_json_add_string(out, heat->account);
-    tv_buf_add_lit(out, ",\"table\":");
-    tv_json_add_string(out, heat->table);
+    tv_buf_add_char(out, '{');
+    tv_json_text(out, "account", heat->account);
+    tv_json_text(out, "table", heat->table);
     tv_buf_printf(out,
                   ",\"m\":\"%s\",\"grainS\":%d,\"from\":%llu,\"slots\":%zu,\"recorded\":%zu,"
                   "\"buckets\":%zu,\"max\":%llu,\"approx\":%s,\"keys\":[",
@@ -117,11 +115,8 @@ static void write_header(const tv_heat *heat, tv_arena *arena, uint64_t max, tv_
                   (unsigned long long)view->from * 60, view->slots, tv_view_recorded(view),
                   view->axis->count, (unsigned long long)max,
                   view->is_approximate ? "true" : "false");
-    for (size_t i = 0; i < view->axis->count; i++) {
-        if (i)
-            tv_buf_add_char(out, ',');
+    for (size_t i = 0; i < view->axis->count; i++)
         tv_heat_bound_write(arena, i ? view->axis->bounds[i] : heat->low, out);
-    }
     tv_buf_add_lit(out, "],\"findings\":[");
     write_patterns(heat, out);
     tv_buf_add_char(out, ']');

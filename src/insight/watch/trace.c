@@ -68,16 +68,14 @@ static void add_hash(const tv_watch_trace *trace, tv_buf *out, tv_slice text)
 /* A string; what is not text is left out. */
 static void add_text(tv_buf *out, const char *name, tv_slice text)
 {
-    if (text.len == 0 || !tv_utf8_is_valid(text))
-        return;
-    tv_buf_printf(out, ",\"%s\":", name);
-    tv_json_add_string(out, text);
+    if (text.len && tv_utf8_is_valid(text))
+        tv_json_text(out, name, text);
 }
 
 static void add_number(tv_buf *out, const char *name, uint64_t number)
 {
     if (number)
-        tv_buf_printf(out, ",\"%s\":%" PRIu64, name, number);
+        tv_json_number(out, name, number);
 }
 
 static void add_hex(tv_buf *out, const char *name, uint64_t number)
@@ -152,14 +150,15 @@ static void add_literal(const tv_watch_trace *trace, tv_arena *arena, tv_buf *ou
 {
     tv_slice text = literal_text(arena, literal);
 
-    tv_buf_printf(out, "{\"t\":\"%c\",", type_letter(literal->type));
+    tv_json_open(out, NULL, '{');
+    tv_buf_printf(out, "\"t\":\"%c\"", type_letter(literal->type));
     if (trace->options.values == TV_WATCH_TRACE_HASH) {
-        tv_buf_printf(out, "\"n\":%zu,\"h\":\"", text.len);
+        tv_buf_printf(out, ",\"n\":%zu,\"h\":\"", text.len);
         add_hash(trace, out, text);
         tv_buf_add_lit(out, "\"}");
         return;
     }
-    tv_buf_add_lit(out, "\"v\":");
+    tv_json_name(out, "v");
     if (literal->type == TV_EDM_BINARY) {
         tv_buf_add_char(out, '"');
         for (size_t i = 0; i < text.len; i++)
@@ -180,12 +179,9 @@ static void add_values(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out
     if (trace->options.values == TV_WATCH_TRACE_SHAPE)
         return;
     count = tv_shape_literals(arena, filter, &literals);
-    tv_buf_add_lit(out, ",\"v\":[");
-    for (size_t i = 0; i < count; i++) {
-        if (i)
-            tv_buf_add_char(out, ',');
+    tv_json_open(out, "v", '[');
+    for (size_t i = 0; i < count; i++)
         add_literal(trace, arena, out, literals[i]);
-    }
     tv_buf_add_char(out, ']');
 }
 
@@ -214,10 +210,9 @@ static void add_select(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out
         tv_buf_add(&names, shown_name(trace, arena, tv_slice_trim(name)));
         is_first = false;
     }
-    tv_buf_add_lit(out, ",\"sel\":");
-    tv_json_add_string(out, names.len && tv_utf8_is_valid(tv_buf_slice(&names))
-                                ? tv_buf_slice(&names)
-                                : TV_LIT(""));
+    tv_json_text(out, "sel",
+                 names.len && tv_utf8_is_valid(tv_buf_slice(&names)) ? tv_buf_slice(&names)
+                                                                     : TV_LIT(""));
     tv_buf_done(&names);
 }
 
@@ -230,11 +225,11 @@ static void add_key_text(const tv_watch_trace *trace, tv_arena *arena, tv_buf *o
     if (trace->options.values == TV_WATCH_TRACE_SHAPE ||
         tv_key_decode_text(arena, stored, &text) != TV_OK)
         return;
-    tv_buf_printf(out, ",\"%s\":", name);
     if (trace->options.values == TV_WATCH_TRACE_FULL) {
-        tv_json_add_string(out, text);
+        tv_json_text(out, name, text);
         return;
     }
+    tv_json_name(out, name);
     tv_buf_add_lit(out, "\"h:");
     add_hash(trace, out, text);
     tv_buf_add_char(out, '"');
@@ -314,7 +309,8 @@ static void add_key(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
                        ? tv_slice_skip(key->key, key->partition_len + 1)
                        : TV_LIT("");
 
-    tv_buf_printf(out, "{\"op\":\"%s\"", tv_entity_op_name((tv_entity_op)key->op));
+    tv_json_open(out, NULL, '{');
+    tv_json_text(out, "op", tv_slice_of(tv_entity_op_name((tv_entity_op)key->op)));
     add_key_text(trace, arena, out, "pk", partition);
     add_key_text(trace, arena, out, "rk", row);
     add_class(arena, out, row);
@@ -331,8 +327,7 @@ static void add_sent(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
     tv_buf_printf(out, ",\"n\":{\"np\":%zu,\"kib\":%" PRIu32 ",\"types\":{", key->sent_count,
                   (key->bytes + 1023) / 1024);
     for (size_t i = 0; i < key->sent_count; i++) {
-        tv_buf_add(out, i ? TV_LIT(",") : TV_LIT(""));
-        tv_json_add_string(out, shown_name(trace, arena, key->sent[i].name));
+        tv_json_text(out, NULL, shown_name(trace, arena, key->sent[i].name));
         tv_buf_printf(out, ":\"%c\"", type_letter(key->sent[i].type));
     }
     tv_buf_add_lit(out, "}}");
@@ -343,12 +338,9 @@ static void add_keys(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
 {
     if (event->key_count == 0)
         return;
-    tv_buf_add_lit(out, ",\"k\":[");
-    for (size_t i = 0; i < event->key_count; i++) {
-        if (i)
-            tv_buf_add_char(out, ',');
+    tv_json_open(out, "k", '[');
+    for (size_t i = 0; i < event->key_count; i++)
         add_key(trace, arena, out, &event->keys[i], event->op == TV_ENTITY_OP_BATCH);
-    }
     tv_buf_add_char(out, ']');
     if (event->op != TV_ENTITY_OP_BATCH && event->keys[0].sent_count)
         add_sent(trace, arena, out, &event->keys[0]);
@@ -414,13 +406,10 @@ static void add_front(tv_watch_trace *trace, tv_buf *out, const tv_shape *shape,
                       uint64_t **ret_place)
 {
     tv_buf_add_char(out, '{');
-    if (trace->lost)
-        tv_buf_printf(out, "\"lost\":%" PRIu64 ",", trace->lost);
-    if (shape && !is_known(trace, shape->fingerprint, ret_place)) {
-        tv_buf_add_lit(out, "\"f\":");
-        tv_json_add_string(out, shape->text);
-        tv_buf_add_char(out, ',');
-    }
+    add_number(out, "lost", trace->lost);
+    if (shape && !is_known(trace, shape->fingerprint, ret_place))
+        tv_json_text(out, "f", shape->text);
+    tv_json_name(out, NULL); /* what follows is written already */
 }
 
 static void queue(tv_watch_trace *trace, const tv_shape *shape, tv_slice rest)

@@ -262,10 +262,8 @@ static void write_backup(tv_admin *admin, tv_buf *out)
         (unsigned long long)backup.id, states[backup.state], (unsigned long long)backup.files,
         (unsigned long long)backup.bytes, (unsigned long long)backup.written,
         (long long)backup.elapsed_ms);
-    if (backup.state == TV_BACKUP_FAILED) {
-        tv_buf_add_lit(out, ",\"error\":");
-        tv_json_add_string(out, tv_slice_of(backup.problem));
-    }
+    if (backup.state == TV_BACKUP_FAILED)
+        tv_json_text(out, "error", tv_slice_of(backup.problem));
     tv_buf_add_lit(out, "}\n");
 }
 

@@ -27,9 +27,8 @@ void tv_admin_add_versions(const tv_engine *engine, tv_buf *out)
 
     tv_buf_add_lit(out, "[\"Tavola " TV_VERSION "\"");
     if (engine->ops->library)
-        tv_buf_printf(out, ",\"%s\"", engine->ops->library);
-    tv_buf_add_char(out, ',');
-    tv_json_add_string(out, tls_version());
+        tv_json_text(out, NULL, tv_slice_of(engine->ops->library));
+    tv_json_text(out, NULL, tls_version());
     if (uname(&system) == 0)
         tv_buf_printf(out, ",\"%s %s %s\"", system.sysname, system.release, system.machine);
     tv_buf_add_char(out, ']');

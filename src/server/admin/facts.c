@@ -52,40 +52,23 @@ static bool find_table(const tv_admin *admin, tv_request *req, taking *to)
 
 /* --- JSON --- */
 
-static void add_text(tv_buf *out, const char *name, tv_slice text)
-{
-    tv_buf_printf(out, "\"%s\":", name);
-    tv_json_add_string(out, text);
-}
-
-static void open_item(tv_buf *out, size_t index)
-{
-    if (index)
-        tv_buf_add_char(out, ',');
-    tv_buf_add_char(out, '{');
-}
-
 static void add_key(tv_buf *out, const tv_evidence_key *key)
 {
-    add_text(out, "partitionKey", key->partition_key);
-    tv_buf_add_char(out, ',');
-    add_text(out, "rowKey", key->row_key);
+    tv_json_text(out, "partitionKey", key->partition_key);
+    tv_json_text(out, "rowKey", key->row_key);
 }
 
 static void add_count(tv_buf *out, const tv_facts_count *count)
 {
-    bool is_known = count->basis != TV_FACTS_UNKNOWN;
-
-    tv_buf_printf(out, "\"exact\":%s,\"basis\":\"%s\"",
-                  count->basis == TV_FACTS_EXACT ? "true" : "false",
-                  tv_facts_basis_name(count->basis));
-    if (is_known)
-        tv_buf_printf(out,
-                      ",\"entities\":%llu,\"bytes\":%llu,\"created\":%llu,\"replaced\":%llu,"
-                      "\"deleted\":%llu",
-                      (unsigned long long)count->entities, (unsigned long long)count->bytes,
-                      (unsigned long long)count->created, (unsigned long long)count->replaced,
-                      (unsigned long long)count->deleted);
+    tv_json_bool(out, "exact", count->basis == TV_FACTS_EXACT);
+    tv_json_text(out, "basis", tv_slice_of(tv_facts_basis_name(count->basis)));
+    if (count->basis == TV_FACTS_UNKNOWN)
+        return;
+    tv_json_number(out, "entities", count->entities);
+    tv_json_number(out, "bytes", count->bytes);
+    tv_json_number(out, "created", count->created);
+    tv_json_number(out, "replaced", count->replaced);
+    tv_json_number(out, "deleted", count->deleted);
 }
 
 static void add_partitions(tv_buf *out, const tv_facts_table *table)
@@ -95,20 +78,21 @@ static void add_partitions(tv_buf *out, const tv_facts_table *table)
     for (size_t i = 0; i < table->largest_partition_count; i++) {
         const tv_facts_partition *partition = &table->largest_partitions[i];
 
-        open_item(out, i);
-        add_text(out, "partitionKey", partition->partition_key);
-        tv_buf_printf(out, ",\"entities\":%llu,\"bytes\":%llu,\"exact\":%s}",
-                      (unsigned long long)partition->entities, (unsigned long long)partition->bytes,
-                      partition->is_exact ? "true" : "false");
+        tv_json_open(out, NULL, '{');
+        tv_json_text(out, "partitionKey", partition->partition_key);
+        tv_json_number(out, "entities", partition->entities);
+        tv_json_number(out, "bytes", partition->bytes);
+        tv_json_bool(out, "exact", partition->is_exact);
+        tv_buf_add_char(out, '}');
     }
     tv_buf_add_lit(out, "]}");
 }
 
 static void add_largest(tv_buf *out, const tv_facts_table *table)
 {
-    tv_buf_add_lit(out, ",\"largest\":[");
+    tv_json_open(out, "largest", '[');
     for (size_t i = 0; i < table->largest_count; i++) {
-        open_item(out, i);
+        tv_json_open(out, NULL, '{');
         add_key(out, &table->largest[i].key);
         tv_buf_printf(out, ",\"bytes\":%llu}", (unsigned long long)table->largest[i].bytes);
     }
@@ -117,10 +101,10 @@ static void add_largest(tv_buf *out, const tv_facts_table *table)
 
 static void add_classes(tv_buf *out, const char *name, const tv_facts_class *list, size_t count)
 {
-    tv_buf_printf(out, ",\"%s\":[", name);
+    tv_json_open(out, name, '[');
     for (size_t i = 0; i < count; i++) {
-        open_item(out, i);
-        add_text(out, "class", list[i].text.len ? list[i].text : TV_LIT("(other)"));
+        tv_json_open(out, NULL, '{');
+        tv_json_text(out, "class", list[i].text.len ? list[i].text : TV_LIT("(other)"));
         tv_buf_printf(out,
                       ",\"count\":%llu,\"lengths\":[%u,%u],\"leadingZeros\":%llu,"
                       "\"monthNames\":%llu}",
@@ -140,17 +124,14 @@ static void add_properties(tv_buf *out, const tv_facts_table *table)
                   (unsigned long long)table->property_samples);
     for (size_t i = 0; i < table->property_count; i++) {
         const tv_evidence_property *property = &table->properties[i];
-        const char *comma = "";
 
-        open_item(out, i);
-        add_text(out, "name", property->name);
-        tv_buf_printf(out, ",\"count\":%llu,\"types\":{", (unsigned long long)property->count);
+        tv_json_open(out, NULL, '{');
+        tv_json_text(out, "name", property->name);
+        tv_json_number(out, "count", property->count);
+        tv_json_open(out, "types", '{');
         for (int type = 1; type < TV_EVIDENCE_TYPES; type++) {
-            if (property->types[type] == 0)
-                continue;
-            tv_buf_printf(out, "%s\"%.*s\":%llu", comma, TV_FMT(tv_edm_name((tv_edm_type)type)),
-                          (unsigned long long)property->types[type]);
-            comma = ",";
+            if (property->types[type])
+                tv_json_number(out, tv_edm_name((tv_edm_type)type).data, property->types[type]);
         }
         tv_buf_printf(out,
                       "},\"bytes\":%llu,\"bytesMax\":%llu,\"distinct\":%.0f,\"distinctLow\":%.0f,"
@@ -163,16 +144,16 @@ static void add_properties(tv_buf *out, const tv_facts_table *table)
 
 static void add_extremes(tv_buf *out, const tv_evidence_extremes *extremes)
 {
-    tv_buf_printf(out, ",\"extremes\":{\"properties\":{\"count\":%u,", extremes->properties_max);
+    tv_buf_printf(out, ",\"extremes\":{\"properties\":{\"count\":%u", extremes->properties_max);
     add_key(out, &extremes->properties_key);
-    tv_buf_printf(out, "},\"cost\":{\"bytes\":%llu,", (unsigned long long)extremes->cost_max);
+    tv_buf_printf(out, "},\"cost\":{\"bytes\":%llu", (unsigned long long)extremes->cost_max);
     add_key(out, &extremes->cost_key);
-    tv_buf_printf(out, "},\"string\":{\"units\":%u,\"long\":%llu,", extremes->string_units_max,
+    tv_buf_printf(out, "},\"string\":{\"units\":%u,\"long\":%llu", extremes->string_units_max,
                   (unsigned long long)extremes->string_count);
-    add_text(out, "property", extremes->string_property);
-    tv_buf_printf(out, "},\"binary\":{\"bytes\":%u,\"long\":%llu,", extremes->binary_bytes_max,
+    tv_json_text(out, "property", extremes->string_property);
+    tv_buf_printf(out, "},\"binary\":{\"bytes\":%u,\"long\":%llu", extremes->binary_bytes_max,
                   (unsigned long long)extremes->binary_count);
-    add_text(out, "property", extremes->binary_property);
+    tv_json_text(out, "property", extremes->binary_property);
     tv_buf_add_lit(out, "}}");
 }
 
@@ -189,9 +170,9 @@ static void open_sample(tv_buf *out, const tv_facts_table *table)
 static void add_sample_keys(tv_buf *out, const tv_facts_table *table)
 {
     open_sample(out, table);
-    tv_buf_add_lit(out, ",\"keys\":[");
+    tv_json_open(out, "keys", '[');
     for (size_t i = 0; i < table->sample_count; i++) {
-        open_item(out, i);
+        tv_json_open(out, NULL, '{');
         add_key(out, &table->sample[i]);
         tv_buf_add_char(out, '}');
     }
@@ -201,10 +182,8 @@ static void add_sample_keys(tv_buf *out, const tv_facts_table *table)
 static void add_all(tv_buf *out, const taking *t, const tv_facts_table *table)
 {
     tv_buf_add_char(out, '{');
-    add_text(out, "account", t->account);
-    tv_buf_add_char(out, ',');
-    add_text(out, "table", t->name);
-    tv_buf_add_char(out, ',');
+    tv_json_text(out, "account", t->account);
+    tv_json_text(out, "table", t->name);
     add_count(out, &table->count);
     if (t->parts)
         add_partitions(out, table);

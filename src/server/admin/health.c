@@ -14,8 +14,9 @@ typedef struct report {
 static void add_reason(report *r, const char *part, tv_slice text)
 {
     if (r->is_json) {
-        tv_buf_printf(r->out, "%s{\"part\":\"%s\",\"text\":", r->count ? "," : "", part);
-        tv_json_add_string(r->out, text);
+        tv_json_open(r->out, NULL, '{');
+        tv_json_text(r->out, "part", tv_slice_of(part));
+        tv_json_text(r->out, "text", text);
         tv_buf_add_char(r->out, '}');
     } else {
         tv_buf_printf(r->out, "%s: %.*s\n", r->bad, TV_FMT(text));

@@ -8,19 +8,13 @@
 
 enum { LINES_DEFAULT = 200, TEXT_BYTES_MAX = 256 };
 
-typedef struct line_list {
-    tv_buf *out;
-    size_t count;
-} line_list;
-
 static void add_line(void *ctx, uint64_t number, tv_log_level level, tv_slice line)
 {
-    line_list *list = ctx;
-
-    tv_buf_printf(list->out, "%s{\"n\":%llu,\"level\":\"%s\",\"text\":", list->count++ ? "," : "",
-                  (unsigned long long)number, tv_log_level_name(level));
-    tv_json_add_string(list->out, line);
-    tv_buf_add_char(list->out, '}');
+    tv_json_open(ctx, NULL, '{');
+    tv_json_number(ctx, "n", number);
+    tv_json_text(ctx, "level", tv_slice_of(tv_log_level_name(level)));
+    tv_json_text(ctx, "text", line);
+    tv_buf_add_char(ctx, '}');
 }
 
 /* What is wrong with the parameters; NULL when nothing is. */
@@ -50,7 +44,6 @@ static const char *read_query(tv_request *req, tv_log_query *query)
 int tv_admin_get_log(tv_admin *admin, tv_request *req)
 {
     tv_buf lines = TV_BUF_EMPTY;
-    line_list list = {.out = &lines};
     tv_log_query query;
     const char *why = read_query(req, &query);
 
@@ -58,7 +51,7 @@ int tv_admin_get_log(tv_admin *admin, tv_request *req)
     if (why)
         return tv_admin_refuse(req, 400, why);
 
-    tv_log_read(&query, add_line, &list);
+    tv_log_read(&query, add_line, &lines);
     tv_buf_printf(&req->out, "{\"first\":%llu,\"last\":%llu,\"cut\":%s,\"lines\":[",
                   (unsigned long long)query.first, (unsigned long long)query.last,
                   query.is_cut ? "true" : "false");

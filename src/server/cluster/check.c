@@ -121,7 +121,6 @@ tv_err tv_balancer_check(tv_balancer *balancer)
 void tv_balancer_add_check(tv_buf *out, tv_arena *arena, tv_slice value)
 {
     int64_t at_ms = 0, removed = 0;
-    bool is_first = true;
     tv_slice name;
 
     if (value.len == 0 || tv_words_next_number(&value, &at_ms) ||
@@ -129,11 +128,7 @@ void tv_balancer_add_check(tv_buf *out, tv_arena *arena, tv_slice value)
         value = TV_LIT("");
     tv_buf_printf(out, ",\n\"check\":{\"at_ms\":%lld,\"removed\":%lld,\"strays\":[",
                   (long long)at_ms, (long long)removed);
-    while (value.len && tv_words_next(&value, arena, &name) == TV_OK) {
-        if (!is_first)
-            tv_buf_add_char(out, ',');
-        tv_json_add_string(out, name);
-        is_first = false;
-    }
+    while (value.len && tv_words_next(&value, arena, &name) == TV_OK)
+        tv_json_text(out, NULL, name);
     tv_buf_add_lit(out, "]}");
 }

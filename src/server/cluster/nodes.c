@@ -809,13 +809,11 @@ void tv_nodes_add_json(tv_nodes *nodes, tv_buf *out)
     for (size_t i = 0, count = tv_nodes_list(nodes, &arena, &list); i < count; i++) {
         const tv_cluster_node *node = &list[i];
 
-        tv_buf_printf(out, "%s{\"incarnation\":%lld,\"address\":", i ? "," : "",
-                      (long long)node->incarnation);
-        tv_json_add_string(out, node->address);
-        tv_buf_add_lit(out, ",\"http\":");
-        tv_json_add_string(out, node->http);
-        tv_buf_add_lit(out, ",\"version\":");
-        tv_json_add_string(out, node->version);
+        tv_json_open(out, NULL, '{');
+        tv_buf_printf(out, "\"incarnation\":%lld", (long long)node->incarnation);
+        tv_json_text(out, "address", node->address);
+        tv_json_text(out, "http", node->http);
+        tv_json_text(out, "version", node->version);
         tv_buf_printf(out,
                       ",\"level\":%lld,\"beat_ms\":%lld,\"clock_skew_ms\":%lld,\"state\":\"%s\"}",
                       (long long)node->level, (long long)node->silent_ms,

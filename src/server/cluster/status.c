@@ -165,12 +165,6 @@ static void add_coded(tv_buf *out, tv_slice key)
     tv_buf_done(&word);
 }
 
-static void add_member(tv_buf *out, const char *name, tv_slice text)
-{
-    tv_buf_printf(out, ",\"%s\":", name);
-    tv_json_add_string(out, text);
-}
-
 /* The leader's row of a range. */
 static void add_load(tv_buf *out, tv_arena *arena, tv_slice value)
 {
@@ -184,13 +178,13 @@ static void add_load(tv_buf *out, tv_arena *arena, tv_slice value)
         if (value.len == 0 || tv_words_next_number(&value, &number))
             number = 0;
         if (i == 0)
-            tv_buf_printf(out, ",\"measured\":%s", number ? "true" : "false");
+            tv_json_bool(out, "measured", number != 0);
         else
             tv_buf_printf(out, ",\"%s\":%lld", names[i], (long long)number);
     }
     if (value.len && tv_words_next(&value, arena, &refused))
         refused = TV_LIT("");
-    add_member(out, "refused", refused);
+    tv_json_text(out, "refused", refused);
 }
 
 static tv_slice find_row(const tv_pool_row *rows, size_t count, tv_slice key)
@@ -220,14 +214,15 @@ static void add_ranges(tv_buf *out, const name_table *n, const tv_routes *routes
 
         if (usual.len == 0 && node_count)
             usual = nodes[tv_policy_usual_node(route->object, nodes, node_count)];
-        tv_buf_add(out, i ? TV_LIT(",\n{\"start\":") : TV_LIT("\n{\"start\":"));
+        tv_json_open(out, NULL, '\n');
+        tv_buf_add_lit(out, "{\"start\":");
         add_readable(out, n, route->start);
-        tv_buf_add_lit(out, ",\"key\":");
+        tv_json_name(out, "key");
         add_coded(out, route->start);
-        add_member(out, "object", route->object);
-        add_member(out, "epoch", route->epoch);
-        add_member(out, "flags", is_dirty ? TV_LIT("dirty") : TV_LIT(""));
-        add_member(out, "usual", usual);
+        tv_json_text(out, "object", route->object);
+        tv_json_text(out, "epoch", route->epoch);
+        tv_json_text(out, "flags", is_dirty ? TV_LIT("dirty") : TV_LIT(""));
+        tv_json_text(out, "usual", usual);
         add_load(out, n->arena, find_row(told, told_count, route->object));
         tv_buf_add_char(out, '}');
     }
@@ -241,10 +236,10 @@ static void add_intents(tv_buf *out, const tv_routes *routes)
         tv_buf_printf(out, "%s\n{\"op\":\"%s\",\"stage\":\"%s\",\"began_ms\":%lld", i ? "," : "",
                       tv_intent_kind_name(intent->kind).data,
                       tv_intent_stage_name(intent->stage).data, (long long)intent->began_ms);
-        add_member(out, "id", intent->id);
-        add_member(out, "by", intent->by);
-        add_member(out, "object", intent->object);
-        tv_buf_add_lit(out, ",\"key\":");
+        tv_json_text(out, "id", intent->id);
+        tv_json_text(out, "by", intent->by);
+        tv_json_text(out, "object", intent->object);
+        tv_json_name(out, "key");
         add_coded(out, intent->start);
         tv_buf_add_char(out, '}');
     }
@@ -253,7 +248,6 @@ static void add_intents(tv_buf *out, const tv_routes *routes)
 typedef struct history {
     tv_buf *out;
     const name_table *names;
-    bool is_begun;
 } history;
 
 static void add_event(void *ctx, const tv_route_event *event)
@@ -261,17 +255,16 @@ static void add_event(void *ctx, const tv_route_event *event)
     history *h = ctx;
     tv_buf *out = h->out;
 
-    tv_buf_add(out, h->is_begun ? TV_LIT(",\n") : TV_LIT("\n"));
-    h->is_begun = true;
+    tv_json_open(out, NULL, '\n');
     tv_buf_printf(out, "{\"at_ms\":%lld", (long long)event->at_ms);
-    add_member(out, "op", event->op);
-    add_member(out, "range", event->range);
-    tv_buf_add_lit(out, ",\"key\":");
+    tv_json_text(out, "op", event->op);
+    tv_json_text(out, "range", event->range);
+    tv_json_name(out, "key");
     add_readable(out, h->names, event->key);
-    add_member(out, "reason", event->reason);
+    tv_json_text(out, "reason", event->reason);
     tv_buf_printf(out, ",\"rows\":%lld,\"total_ms\":%lld,\"paused_ms\":%lld",
                   (long long)event->rows, (long long)event->total_ms, (long long)event->paused_ms);
-    add_member(out, "outcome", event->outcome);
+    tv_json_text(out, "outcome", event->outcome);
     tv_buf_add_char(out, '}');
 }
 
@@ -283,8 +276,8 @@ static void add_nodes(tv_balancer *balancer, tv_buf *out, const tv_slice *nodes,
     }
     tv_buf_add_char(out, '[');
     for (size_t i = 0; i < count; i++) {
-        tv_buf_add(out, i ? TV_LIT(",{\"incarnation\":") : TV_LIT("{\"incarnation\":"));
-        tv_json_add_string(out, nodes[i]);
+        tv_json_open(out, NULL, '{');
+        tv_json_text(out, "incarnation", nodes[i]);
         tv_buf_add_char(out, '}');
     }
     tv_buf_add_char(out, ']');
@@ -344,8 +337,8 @@ void tv_balancer_make_status(tv_balancer *balancer)
 
     tv_buf_printf(&out, "{\"version\":%llu,\"level\":%lld", (unsigned long long)routes.version,
                   (long long)routes.level);
-    add_member(&out, "leader", find_row(told.rows, told.row_count, TV_LIT("leader")));
-    add_member(&out, "self", balancer->options.incarnation);
+    tv_json_text(&out, "leader", find_row(told.rows, told.row_count, TV_LIT("leader")));
+    tv_json_text(&out, "self", balancer->options.incarnation);
     add_job(balancer, &out);
     add_pool(&out, find_row(told.rows, told.row_count, TV_LIT("pool")));
     tv_balancer_add_check(&out, &arena, find_row(told.rows, told.row_count, TV_LIT("check")));
@@ -403,7 +396,7 @@ static void add_without_keys(tv_buf *out, tv_slice json)
 static void add_nothing_yet(const tv_balancer *balancer, tv_buf *out)
 {
     tv_buf_add_lit(out, "{\"version\":0,\"leader\":\"\"");
-    add_member(out, "self", balancer->options.incarnation);
+    tv_json_text(out, "self", balancer->options.incarnation);
     tv_buf_add_lit(out, ",\"nodes\":[],\"ranges\":[],\"intents\":[],\"history\":[]}\n");
 }
 

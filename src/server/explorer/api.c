@@ -111,8 +111,9 @@ static void logout(tv_explorer *explorer, tv_request *req)
 static void add_endpoint(tv_buf *out, const tv_explorer *explorer, const char *name, int port,
                          const char *account)
 {
-    tv_buf_printf(out, "\"%s\":\"%s://%s:%d/%s\"", name, explorer->is_tls ? "https" : "http",
-                  explorer->host, port, account);
+    tv_json_name(out, name);
+    tv_buf_printf(out, "\"%s://%s:%d/%s\"", explorer->is_tls ? "https" : "http", explorer->host,
+                  port, account);
 }
 
 static void hello(tv_explorer *explorer, tv_request *req)
@@ -131,12 +132,12 @@ static void hello(tv_explorer *explorer, tv_request *req)
     for (size_t i = 0; i < accounts->count; i++) {
         const tv_account *account = &accounts->list[i];
 
-        tv_buf_printf(out, "%s{\"name\":\"%s\",\"isDevelopment\":%s,\"endpoints\":{", i ? "," : "",
-                      account->name, account->is_development ? "true" : "false");
+        tv_json_open(out, NULL, '{');
+        tv_json_text(out, "name", tv_slice_of(account->name));
+        tv_json_bool(out, "isDevelopment", account->is_development);
+        tv_json_open(out, "endpoints", '{');
         add_endpoint(out, explorer, "blob", explorer->ports[0], account->name);
-        tv_buf_add_char(out, ',');
         add_endpoint(out, explorer, "queue", explorer->ports[1], account->name);
-        tv_buf_add_char(out, ',');
         add_endpoint(out, explorer, "table", explorer->ports[2], account->name);
         tv_buf_add_lit(out, "}}");
     }

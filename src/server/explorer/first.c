@@ -51,14 +51,11 @@ bool tv_first_request_add(const tv_first_request *first, tv_buf *out)
     if (atomic_load_explicit(&first->state, memory_order_acquire) != THERE)
         return false;
 
-    tv_buf_printf(out,
-                  "{\"at\":\"%.*s\",\"method\":\"%s\",\"operation\":\"%s\",\"status\":%d,"
-                  "\"name\":",
+    tv_buf_printf(out, "{\"at\":\"%.*s\",\"method\":\"%s\",\"operation\":\"%s\",\"status\":%d",
                   (int)tv_datetime_format(at, first->ticks), at, first->method, first->operation,
                   first->status);
-    tv_json_add_string(out, tv_slice_of(first->container));
-    tv_buf_add_lit(out, ",\"agent\":");
-    tv_json_add_string(out, tv_slice_of(first->agent));
+    tv_json_text(out, "name", tv_slice_of(first->container));
+    tv_json_text(out, "agent", tv_slice_of(first->agent));
     tv_buf_add_char(out, '}');
     return true;
 }

@@ -20,10 +20,10 @@ static void add_count(name_list *list, const char *items, bool has_bytes, tv_tre
 {
     if (!count.is_known)
         return;
-    tv_buf_printf(list->out, ",\"%s\":%llu", items, (unsigned long long)count.items);
+    tv_json_number(list->out, items, count.items);
     if (has_bytes)
-        tv_buf_printf(list->out, ",\"bytes\":%llu", (unsigned long long)count.bytes);
-    tv_buf_printf(list->out, ",\"exact\":%s", count.is_exact ? "true" : "false");
+        tv_json_number(list->out, "bytes", count.bytes);
+    tv_json_bool(list->out, "exact", count.is_exact);
 }
 
 static tv_tree_count count_entities(tv_facts *facts, const tv_container *table)
@@ -47,10 +47,10 @@ static void add_name(name_list *list, const tv_container *container)
         list->has_more = true;
         return;
     }
-    tv_buf_add(list->out, list->count++ ? TV_LIT(",{\"name\":") : TV_LIT("{\"name\":"));
-    tv_json_add_string(list->out, container->name);
-    tv_buf_printf(list->out, ",\"requests\":%llu",
-                  (unsigned long long)atomic_load(&container->requests));
+    list->count++;
+    tv_json_open(list->out, NULL, '{');
+    tv_json_text(list->out, "name", container->name);
+    tv_json_number(list->out, "requests", atomic_load(&container->requests));
     if (list->service == explorer->table)
         add_count(list, "entities", true, count_entities(explorer->facts, container));
     else if (list->service == explorer->queue)

@@ -37,10 +37,8 @@ void tv_table_add_error_json(tv_buf *buf, tv_err err, const tv_error_info *info,
     tv_buf_add_lit(buf, "\",\"message\":{\"lang\":\"en-US\",\"value\":");
     tv_json_add_string(buf, tv_buf_slice(&message));
     tv_buf_add_lit(buf, "}}");
-    if (info && info->reason.len) {
-        tv_buf_add_lit(buf, ",\"AuthenticationErrorDetail\":");
-        tv_json_add_string(buf, info->reason);
-    }
+    if (info && info->reason.len)
+        tv_json_text(buf, "AuthenticationErrorDetail", info->reason);
     tv_buf_add_char(buf, '}');
     tv_buf_done(&message);
 }

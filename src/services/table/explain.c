@@ -57,24 +57,25 @@ enum { CLOSING_BYTES = 2048 };
 /* A number of entities; null when nothing bounds it. */
 static void add_number(tv_buf *out, const char *name, double value)
 {
+    tv_json_name(out, name);
     if (value > 9e15)
-        tv_buf_printf(out, "\"%s\":null,", name);
+        tv_buf_add_lit(out, "null");
     else
-        tv_buf_printf(out, "\"%s\":%.0f,", name, value);
+        tv_buf_printf(out, "%.0f", value);
 }
 
 static void add_estimate(tv_buf *out, const tv_estimate *e)
 {
-    tv_buf_add_lit(out, ",\"estimate\":{");
+    tv_json_open(out, "estimate", '{');
     add_number(out, "examined", e->examined);
     add_number(out, "low", floor(e->low));
     add_number(out, "high", ceil(e->high));
-    tv_buf_printf(out, "\"exact\":%s,", e->is_exact ? "true" : "false");
+    tv_json_bool(out, "exact", e->is_exact);
     add_number(out, "returned", e->returned);
     add_number(out, "returnedLow", floor(e->returned_low));
     add_number(out, "returnedHigh", ceil(e->returned_high));
     tv_buf_printf(out,
-                  "\"returnedBasis\":\"%s\",\"pages\":%llu,\"ms\":%.3f,\"basis\":\"%s\","
+                  ",\"returnedBasis\":\"%s\",\"pages\":%llu,\"ms\":%.3f,\"basis\":\"%s\","
                   "\"azure\":{\"plan\":\"%s\",\"documented\":%s,\"examined\":%.0f}}",
                   tv_share_basis_name(e->returned_basis), (unsigned long long)e->pages, e->ms,
                   tv_estimate_basis_name(e->basis), e->azure_plan,
@@ -83,7 +84,7 @@ static void add_estimate(tv_buf *out, const tv_estimate *e)
 
 static void add_text(tv_buf *out, const char *name, const char *text)
 {
-    tv_buf_printf(out, ",\"%s\":", name);
+    tv_json_name(out, name);
     if (text)
         tv_json_add_string(out, tv_slice_of(text));
     else
@@ -96,11 +97,9 @@ static void add_key(tv_buf *out, const char *name, tv_slice encoded)
     tv_slice text;
 
     tv_arena_init(&arena);
-    tv_buf_printf(out, "\"%s\":", name);
     if (tv_key_decode_text(&arena, encoded, &text))
         text = TV_LIT("?");
-    tv_json_add_string(out, text);
-    tv_buf_add_char(out, ',');
+    tv_json_text(out, name, text);
     tv_arena_done(&arena);
 }
 
@@ -128,7 +127,8 @@ static void add_bound(tv_buf *out, tv_slice bound, bool is_upper)
     add_key(out, "PartitionKey", tv_slice_take(bound, end));
     if (bound.data[end] == TV_KEY_MARK && (row.len || is_after))
         add_key(out, "RowKey", row);
-    tv_buf_printf(out, "\"isIncluded\":%s}", is_after == is_upper ? "true" : "false");
+    tv_json_bool(out, "isIncluded", is_after == is_upper);
+    tv_buf_add_char(out, '}');
 }
 
 static void add_range(tv_buf *out, const tv_key_range *range, tv_slice prefix)
@@ -185,8 +185,7 @@ tv_err tv_table_explain(tv_buf *out, const tv_table_scan *scan)
         err = tv_buf_try_grow(out, range_bytes(&plan->ranges[i]) + CLOSING_BYTES);
         if (err)
             return err;
-        if (i)
-            tv_buf_add_char(out, ',');
+        tv_json_name(out, NULL);
         add_range(out, &plan->ranges[i], scan->table->prefix);
     }
     tv_buf_add_lit(out, "],\"residual\":");

@@ -300,6 +300,33 @@ TEST(an_absent_string_is_written_as_an_empty_one)
     tv_buf_done(&buf);
 }
 
+TEST(members_and_items_have_the_commas_that_they_need)
+{
+    tv_buf buf = TV_BUF_EMPTY;
+
+    tv_json_open(&buf, NULL, '{');
+    tv_json_text(&buf, "text", TV_LIT("a,"));
+    tv_json_number(&buf, "most", UINT64_MAX);
+    tv_json_open(&buf, "none", '{');
+    tv_buf_add_char(&buf, '}');
+    tv_json_open(&buf, "list", '[');
+    for (int i = 0; i < 3; i++)
+        tv_json_bool(&buf, NULL, i == 1);
+    tv_json_open(&buf, NULL, '\n');
+    tv_json_open(&buf, NULL, '[');
+    tv_json_text(&buf, NULL, TV_LIT("["));
+    tv_json_number(&buf, NULL, 0);
+    tv_buf_add_lit(&buf, "]]");
+    tv_json_name(&buf, "value");
+    tv_buf_add_lit(&buf, "null");
+    tv_json_time(&buf, "at", 0);
+    tv_buf_add_char(&buf, '}');
+    CHECK_TEXT(tv_buf_slice(&buf), "{\"text\":\"a,\",\"most\":18446744073709551615,\"none\":{},"
+                                   "\"list\":[false,true,false,\n[\"[\",0]],\"value\":null,"
+                                   "\"at\":\"0001-01-01T00:00:00Z\"}");
+    tv_buf_done(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +339,7 @@ int main(void)
         cmocka_unit_test(nesting_ends_at_its_limit),
         cmocka_unit_test(strings_are_written_as_the_service_does),
         cmocka_unit_test(an_absent_string_is_written_as_an_empty_one),
+        cmocka_unit_test(members_and_items_have_the_commas_that_they_need),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -472,6 +472,17 @@ tool_exit tool_admin_ask_with_token(const tool_run *run, const tool_admin *admin
     return exit;
 }
 
+void tool_admin_add_member(tool_text *body, const char *name, const char *text)
+{
+    tool_text_printf(body, "%s\"%s\":\"", body->size ? "," : "{", name);
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ')
+            tool_text_printf(body, "\\u%04x", (unsigned)*text);
+        else
+            tool_text_printf(body, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    tool_text_puts(body, "\"");
+}
+
 void tool_answer_done(tool_answer *answer)
 {
     tool_text_done(&answer->body);

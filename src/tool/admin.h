@@ -41,6 +41,9 @@ bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_a
 tool_exit tool_admin_ask_with_token(const tool_run *run, const tool_admin *admin,
                                     tool_request request, tool_answer *ret_answer,
                                     bool *ret_has_answer, char reterr_why[200]);
+/* A member of a body, `{` or a comma before it.  What is not UTF-8 stays as it is, for the server
+ * to refuse it: another name would be worse. */
+void tool_admin_add_member(tool_text *body, const char *name, const char *text);
 void tool_answer_done(tool_answer *answer);
 
 #endif

@@ -316,17 +316,6 @@ static tool_exit status(tool_run *run)
 
 /* ---- force ----------------------------------------------------------------------------------- */
 
-static void add_string(tool_text *body, const char *name, const char *text)
-{
-    tool_text_printf(body, "%s\"%s\":\"", body->size > 1 ? "," : "", name);
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ')
-            tool_text_printf(body, "\\u%04x", (unsigned)*text);
-        else
-            tool_text_printf(body, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    tool_text_puts(body, "\"");
-}
-
 static tool_exit begin(const tool_run *run, const tool_admin *admin, const char *body,
                        int64_t *ret_job)
 {
@@ -384,10 +373,9 @@ static tool_exit force(tool_run *run)
     int64_t job = 0;
     tool_exit exit = tool_admin_open(run, &admin);
 
-    tool_text_puts(&body, "{");
-    add_string(&body, "op", run->args[0]);
-    add_string(&body, "range", run->arg_count > 1 ? run->args[1] : "");
-    add_string(&body, "key", run->arg_count > 2 ? run->args[2] : "");
+    tool_admin_add_member(&body, "op", run->args[0]);
+    tool_admin_add_member(&body, "range", run->arg_count > 1 ? run->args[1] : "");
+    tool_admin_add_member(&body, "key", run->arg_count > 2 ? run->args[2] : "");
     tool_text_puts(&body, "}");
     if (!exit)
         exit = begin(run, &admin, body.at, &job);

@@ -94,17 +94,6 @@ static tool_exit make_path(const char *dir, tool_text *ret_path)
     return TOOL_OK;
 }
 
-static void add_member(tool_text *json, const char *name, const char *value)
-{
-    tool_text_printf(json, "%s\"%s\":\"", json->size ? "," : "{", name);
-    for (const char *c = value; *c; c++)
-        if ((unsigned char)*c < ' ')
-            tool_text_printf(json, "\\u%04x", (unsigned)*c);
-        else
-            tool_text_printf(json, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
-    tool_text_puts(json, "\"");
-}
-
 /* {"dir": .., "base": ..} */
 static tool_exit make_body(const tool_run *run, tool_text *ret_path, tool_text *ret_body)
 {
@@ -115,9 +104,9 @@ static tool_exit make_body(const tool_run *run, tool_text *ret_path, tool_text *
     if (!exit && base)
         exit = make_path(base, &base_path);
     if (!exit) {
-        add_member(ret_body, "dir", ret_path->at);
+        tool_admin_add_member(ret_body, "dir", ret_path->at);
         if (base)
-            add_member(ret_body, "base", base_path.at);
+            tool_admin_add_member(ret_body, "base", base_path.at);
         tool_text_puts(ret_body, "}");
     }
     tool_text_done(&base_path);

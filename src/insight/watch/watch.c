@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "insight/watch/internal.h"
 
 enum { MINUTE_S = 60, HOUR_S = 3600 };
@@ -299,4 +300,17 @@ tv_watch_usage tv_watch_read_usage(tv_watch *watch)
     };
     pthread_mutex_unlock(&watch->lock);
     return usage;
+}
+
+void tv_watch_write_metrics(void *ctx, tv_buf *out)
+{
+    if (ctx == NULL)
+        return;
+
+    tv_watch_usage usage = tv_watch_read_usage(ctx);
+
+    tv_metric_add(out, "watch_bytes", "Memory of what is recorded of tables.", (double)usage.bytes);
+    tv_metric_add(out, "watch_tables", "Tables that are recorded.", (double)usage.tables);
+    tv_metric_add(out, "watch_forgotten_total", "Tables that had to make room.",
+                  (double)usage.forgotten);
 }

@@ -137,4 +137,7 @@ typedef struct tv_watch_usage {
 } tv_watch_usage;
 tv_watch_usage tv_watch_read_usage(tv_watch *watch);
 
+/** Append its metrics in Prometheus' text format; NULL has none. */
+void tv_watch_write_metrics(void *watch, tv_buf *out);
+
 #endif

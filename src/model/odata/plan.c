@@ -271,3 +271,14 @@ tv_plan tv_plan_make(tv_arena *arena, tv_slice table_prefix, const tv_filter *fi
     plan.residual = is_wider ? filter->root : residual_of(arena, filter);
     return plan;
 }
+
+tv_slice tv_plan_partition(const tv_plan *plan)
+{
+    tv_slice first;
+
+    if (plan->count == 0 || plan->kind == TV_PLAN_TABLE)
+        return TV_NONE;
+    first = tv_key_partition_of(plan->ranges[0].from);
+    /* They are sorted: those between the first and the last are in it, too. */
+    return tv_slice_starts_with(plan->ranges[plan->count - 1].from, first) ? first : TV_NONE;
+}

@@ -57,6 +57,10 @@ enum { TV_PLAN_BYTES_MAX = 256 * 1024 };
  */
 tv_plan tv_plan_make(tv_arena *arena, tv_slice table_prefix, const tv_filter *filter);
 
+/** What all keys of the one partition begin with that all ranges are in; TV_NONE for none or many.
+ */
+tv_slice tv_plan_partition(const tv_plan *plan);
+
 /**
  * The kind that such a plan has, without the plan: for a client, which has no rows.  All that it
  * takes is what tv_region_of takes of `scratch`.

@@ -35,7 +35,7 @@ typedef struct tv_admin_source {
     bool is_for_ready; /* then other servers would serve clients better: /ready */
 } tv_admin_source;
 
-enum { TV_ADMIN_SOURCES_MAX = 8 };
+enum { TV_ADMIN_SOURCES_MAX = 9 };
 
 struct tv_admin {
     const char *name;             /* another name that it answers to, or NULL */

@@ -3,6 +3,7 @@
  * admin port's view of all that.
  */
 #include "base/clock.h"
+#include "insight/watch/watch.h"
 #include "server/main/parts.h"
 #include "store/engine/rados/rados.h"
 
@@ -141,13 +142,15 @@ static void open_admin(tv_server *server)
         (tv_admin_source){.write = tv_facts_write_metrics, .ctx = server->facts};
     server->admin.sources[5] =
         (tv_admin_source){.write = tv_targets_write_metrics, .ctx = server->targets};
+    server->admin.sources[6] =
+        (tv_admin_source){.write = tv_watch_write_metrics, .ctx = server->table.watch};
     if (server->cluster) {
-        server->admin.sources[6] = (tv_admin_source){.name = "cluster",
+        server->admin.sources[7] = (tv_admin_source){.name = "cluster",
                                                      .write = tv_cluster_write_metrics,
                                                      .ctx = server->cluster,
                                                      .check = tv_cluster_check,
                                                      .is_for_ready = true};
-        server->admin.sources[7] = (tv_admin_source){.name = "ceph",
+        server->admin.sources[8] = (tv_admin_source){.name = "ceph",
                                                      .write = tv_cluster_write_rights,
                                                      .ctx = server->cluster,
                                                      .check = tv_cluster_check_rights};

@@ -12,9 +12,11 @@
 #include "services/table/service.h"
 #include "services/table/units.h"
 
+struct tv_estimate_history;
+
 /**
- * What an operation has done.  It fills this in for its answer; observe.c tells of it when the
- * request is done, and no operation knows who is told.
+ * What an operation has done.  It fills this in for its answer; others are told of it when the
+ * request is done, and no operation knows who.
  */
 typedef struct tv_table_outcome {
     tv_slice key, value;         /* a point read: of the row that is meant, and what it has */
@@ -57,13 +59,12 @@ tv_err tv_table_reserve_body(tv_call *call) TV_WARN_UNUSED;
  */
 tv_err tv_table_commit(tv_call *call, tv_call_then *then) TV_WARN_UNUSED;
 
-/*
- * observe.c: what requests leave, and what is known of a table because of it.  No other file of
- * the operations knows the recorder, the facts or the traffic by key.
- */
+/* service.c */
 
 /** See tv_service_spec.note: metrics, and facts that the next request may ask for. */
 void tv_table_note(tv_call *call);
+
+/* observe.c: what the recorder is told.  No operation knows of it, nor of the facts. */
 
 /** See tv_service_spec.observe: tell the recorder, if there is one and it is about entities. */
 void tv_table_observe(tv_call *call, int64_t end_ns);
@@ -71,8 +72,19 @@ void tv_table_observe(tv_call *call, int64_t end_ns);
 /** A query has its plan: prepare what is to be observed of it.  The thread that made the plan. */
 void tv_table_observe_plan(tv_call *call);
 
+/** What queries of the shape of this one did to its table; false when that is not known. */
+bool tv_table_shape_history(tv_call *call, struct tv_estimate_history *ret_history);
+
+/** tv_catalog_kind.service_done: nobody observes the table any more. */
+void tv_table_unobserve(tv_container *table);
+
+/* facts.c: what the facts are told, and what they say.  Without facts, nothing. */
+
+/** A write is done: one of its entities may be the widest of its table. */
+void tv_table_note_entities(tv_call *call);
+
 /** A page of entities is complete.  A scanner's thread, which may wait for the disk. */
-void tv_table_observe_page(tv_call *call);
+void tv_table_note_page(tv_call *call);
 
 /** Set outcome.scan.estimate, if there are facts.  May wait for the disk. */
 tv_err tv_table_estimate(tv_call *call) TV_WARN_UNUSED;
@@ -80,9 +92,6 @@ tv_err tv_table_estimate(tv_call *call) TV_WARN_UNUSED;
 /** How many entities the query of a whole table has in front of it; false when that is not certain.
  */
 bool tv_table_count_exactly(tv_call *call, uint64_t *ret_entities);
-
-/** tv_catalog_kind.service_done: nobody observes the table any more. */
-void tv_table_unobserve(tv_container *table);
 
 /* The operations: see tv_op.run. */
 

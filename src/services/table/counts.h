@@ -1,4 +1,4 @@
-/* What the catalogue keeps with every table, for observe.c and the metrics. */
+/* What the catalogue keeps with every table, for service.c, observe.c and facts.c. */
 #ifndef TV_SERVICES_TABLE_COUNTS_H
 #define TV_SERVICES_TABLE_COUNTS_H
 

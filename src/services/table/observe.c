@@ -1,9 +1,8 @@
-/* What requests to tables leave: metrics, facts, the recorder's events, traffic by key. */
+/* What the recorder is told of requests to tables. */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/number.h"
 #include "insight/facts/estimate.h"
-#include "insight/facts/facts.h"
 #include "insight/watch/conn.h"
 #include "insight/watch/trace.h"
 #include "insight/watch/watch.h"
@@ -226,24 +225,6 @@ static bool is_prefix_range(const tv_plan *plan)
                (unsigned char)range->to.data[range->to.len - 1];
 }
 
-/* The one partition that all ranges are in. */
-static tv_slice one_partition(const tv_container *table, const tv_plan *plan)
-{
-    tv_slice first;
-
-    if (plan->count == 0 || plan->kind == TV_PLAN_TABLE)
-        return TV_NONE;
-    first = behind_prefix(table, plan->ranges[0].from);
-    first = tv_key_before_mark(first);
-    for (size_t i = 1; i < plan->count; i++) {
-        tv_slice other = behind_prefix(table, plan->ranges[i].from);
-
-        if (!tv_slice_eq(first, tv_key_before_mark(other)))
-            return TV_NONE;
-    }
-    return first;
-}
-
 static tv_slice kept(const tv_table_scan_key *key)
 {
     return (tv_slice){key->bytes, key->len};
@@ -276,7 +257,7 @@ static void add_query(tv_call *call, tv_watch_query *to)
     if (t->query.next_partition.data)
         to->token_in = tv_table_token_hash(t->query.next_partition, t->query.next_row);
     to->token_out = scan->next_hash;
-    to->partition = one_partition(scan->table, &scan->plan);
+    to->partition = tv_key_before_mark(behind_prefix(scan->table, tv_plan_partition(&scan->plan)));
     if (scan->plan.count)
         to->from = behind_prefix(scan->table, scan->plan.ranges[0].from);
     if (scan->keys) {
@@ -302,8 +283,7 @@ static uint32_t number_of(tv_watch *watch, const tv_container *table)
     return number;
 }
 
-/* What queries of the shape of this one did to its table; false when that is not known. */
-static bool shape_history(tv_call *call, tv_estimate_history *ret_history)
+bool tv_table_shape_history(tv_call *call, tv_estimate_history *ret_history)
 {
     const tv_table_call *t = tv_table_call_of(call);
     tv_watch *watch = service_of(call)->watch;
@@ -465,110 +445,7 @@ void tv_table_observe(tv_call *call, int64_t end_ns)
         write_trace(call, event);
 }
 
-/* --- before the answer is sent: metrics and facts --- */
-
-static void count(const tv_container *table, tv_plan_kind kind, uint64_t examined)
-{
-    tv_table_counts *counts = table->service_data;
-
-    atomic_fetch_add_explicit(&counts->plans[kind], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&counts->examined[kind], examined, memory_order_relaxed);
-}
-
-static void note_page(tv_call *call, bool has_failed)
-{
-    const tv_table_scan *scan = &tv_table_call_of(call)->outcome.scan;
-
-    count(call->container, scan->plan.kind, has_failed ? 0 : scan->page.examined);
-}
-
-/* Raise what is known of a table; false when it is not more. */
-static bool is_wider(_Atomic uint64_t *widest, uint64_t value)
-{
-    if (value <= atomic_load_explicit(widest, memory_order_relaxed))
-        return false;
-
-    atomic_store_explicit(widest, value, memory_order_relaxed);
-    return true;
-}
-
-/* Whether an entity has more of anything than those before it; few have. */
-static bool is_widest(tv_table_counts *counts, const tv_entity_properties *properties)
-{
-    enum { LONG_BYTES = 24576 }; /* such values are counted, each */
-    uint64_t cost = 0, longest = 0;
-
-    for (size_t i = 0; i < properties->count; i++) {
-        const tv_property *property = &properties->list[i];
-
-        cost += tv_property_cost(property);
-        if ((property->type == TV_EDM_STRING || property->type == TV_EDM_BINARY) &&
-            property->bytes.len > longest)
-            longest = property->bytes.len;
-    }
-
-    bool has_more = is_wider(&counts->widest[0], properties->count + 1);
-    bool costs_more = is_wider(&counts->widest[1], cost);
-
-    return is_wider(&counts->widest[2], longest) || has_more || costs_more || longest >= LONG_BYTES;
-}
-
-/* The properties that a merge has left: those that were there, with what the request says. */
-static tv_entity_properties merged_properties(tv_arena *arena, tv_slice stored)
-{
-    tv_entity_properties properties = {
-        .list = tv_arena_alloc(arena, TV_ENTITY_PROPERTIES_MAX * sizeof *properties.list)};
-    tv_entity_cursor cursor;
-
-    tv_entity_cursor_init(&cursor, stored);
-    while (properties.count < TV_ENTITY_PROPERTIES_MAX &&
-           tv_entity_next(&cursor, &properties.list[properties.count]))
-        properties.count++;
-    return properties;
-}
-
-/* An entity may be the widest of its table. */
-static void note_entities(tv_call *call)
-{
-    const tv_table_change_set *set = &tv_table_call_of(call)->outcome.changes;
-    tv_facts *facts = service_of(call)->facts;
-    tv_arena scratch;
-
-    if (facts == NULL)
-        return;
-
-    tv_arena_init(&scratch);
-    for (size_t i = 0; i < set->count; i++) {
-        const tv_entity_change *change = &set->changes[i];
-        bool has_merged = tv_table_command_is_merge(change->command) && change->old_timestamp;
-        tv_entity_properties properties = has_merged ? merged_properties(&scratch, change->value)
-                                                     : change->command->body.properties;
-
-        if (change->command->kind != TV_TABLE_OP_DELETE_ENTITY &&
-            is_widest(set->table->service_data, &properties))
-            tv_facts_note_entity(facts, set->table->account, set->table->id, change->key,
-                                 properties.list, properties.count);
-        tv_arena_reset(&scratch);
-    }
-    tv_arena_done(&scratch);
-}
-
-void tv_table_note(tv_call *call)
-{
-    const tv_table_outcome *outcome = &tv_table_call_of(call)->outcome;
-    bool has_failed = call->req->status >= 300 || outcome->part_error;
-
-    if (call->container == NULL)
-        return;
-    if (outcome->key.data)
-        count(call->container, TV_PLAN_POINT, 1);
-    else if (outcome->scan.table && !tv_table_query_is_explained(call->req))
-        note_page(call, has_failed);
-    else if (outcome->changes.count && !has_failed)
-        note_entities(call);
-}
-
-/* --- queries: before and after the scan --- */
+/* --- when a query has its plan --- */
 
 /* The shape of a long filter takes as long as its plan, so it is made by the same thread. */
 static const tv_shape *make_shape(tv_call *call)
@@ -592,95 +469,4 @@ void tv_table_observe_plan(tv_call *call)
         t->shape = make_shape(call);
     if (scan->plan.kind != TV_PLAN_POINT)
         scan->keys = tv_arena_zalloc(scan->arena, sizeof *scan->keys);
-}
-
-/* What the plan would cost; it reads some keys, and perhaps entities. */
-tv_err tv_table_estimate(tv_call *call)
-{
-    tv_table_call *t = tv_table_call_of(call);
-    tv_facts *facts = service_of(call)->facts;
-    const tv_table_counts *counts = call->container->service_data;
-    tv_estimate_history history;
-    tv_estimate_query query = {.account = call->container->account,
-                               .table_id = call->container->id,
-                               .prefix = call->container->prefix,
-                               .plan = &t->outcome.scan.plan,
-                               .top = t->query.top < TV_TABLE_PAGE_ROWS_MAX ? t->query.top : 0,
-                               .cost = &counts->cost};
-    tv_estimate *result = tv_arena_alloc(&call->req->arena, sizeof *result);
-    tv_err err;
-
-    if (facts == NULL)
-        return TV_OK;
-    if (shape_history(call, &history))
-        query.history = &history;
-
-    err = tv_facts_estimate(facts, &query, &call->req->arena, result);
-    if (err == TV_OK)
-        t->outcome.scan.estimate = result;
-    return err;
-}
-
-/*
- * How far estimates are off is a metric, so one of so many queries that were answered whole is
- * estimated though nobody asks for it.  Here the thread may wait for the disk.
- */
-static void check_estimate(tv_call *call)
-{
-    enum { EVERY = 1024 };
-    tv_table_service *service = service_of(call);
-    const tv_table_call *t = tv_table_call_of(call);
-    const tv_table_scan *scan = &t->outcome.scan;
-
-    if (service->facts == NULL || scan->plan.kind == TV_PLAN_POINT ||
-        scan->page.end != TV_PAGE_END_DONE || t->query.next_partition.data)
-        return;
-    if (atomic_fetch_add_explicit(&service->whole_queries, 1, memory_order_relaxed) % EVERY)
-        return;
-    if (tv_table_estimate(call) == TV_OK)
-        tv_facts_note_estimate(service->facts, scan->estimate, scan->page.examined);
-}
-
-/* What a page has cost: estimates of the next ones go by it. */
-static void note_cost(tv_call *call)
-{
-    const tv_table_call *t = tv_table_call_of(call);
-    const tv_table_page *page = &t->outcome.scan.page;
-    tv_table_counts *counts = call->container->service_data;
-
-    if (page->examined == 0)
-        return;
-    tv_query_cost_note(&counts->cost,
-                       &(tv_query_work){.ranges = (double)t->outcome.scan.plan.count,
-                                        .examined = (double)page->examined,
-                                        .returned = (double)page->returned,
-                                        .bytes = (double)call->req->out.len},
-                       (double)t->outcome.scan_ns);
-}
-
-void tv_table_observe_page(tv_call *call)
-{
-    note_cost(call);
-    check_estimate(call);
-}
-
-/* A whole table begins with how many entities it has, if that is certain: clients that count need
- * not read them all. */
-bool tv_table_count_exactly(tv_call *call, uint64_t *ret_entities)
-{
-    tv_table_call *t = tv_table_call_of(call);
-    tv_facts *facts = service_of(call)->facts;
-    const tv_plan *plan = &t->outcome.scan.plan;
-    const tv_container *table = t->outcome.scan.table;
-
-    if (facts == NULL || table == NULL || plan->kind != TV_PLAN_TABLE || plan->count != 1 ||
-        t->query.is_explained || t->query.filter->root || t->query.next_partition.data ||
-        !tv_slice_eq(plan->ranges[0].from, table->prefix) ||
-        tv_slice_starts_with(plan->ranges[0].to, table->prefix))
-        return false;
-
-    tv_facts_count known = tv_facts_count_of(facts, table->account, table->id);
-
-    *ret_entities = known.entities;
-    return known.basis == TV_FACTS_EXACT;
 }

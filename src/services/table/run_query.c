@@ -89,7 +89,7 @@ static bool work_on_query(tv_call *call, tv_turn *turn)
         call->result = tv_table_scan_run(scan, call->service->engine, turn, &is_done);
     t->outcome.scan_ns += tv_clock_mono_ns() - start_ns;
     if (is_done && call->result == TV_OK && !is_list(call))
-        tv_table_observe_page(call);
+        tv_table_note_page(call);
     if (is_done)
         tv_buf_trim(&call->req->out);
     tv_charge_trim(&call->req->charge);

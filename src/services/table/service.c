@@ -1,12 +1,9 @@
-/* What the server wires: the catalogue of tables, and metrics. */
+/* The catalogue of tables, and what is counted with each of them. */
 #include "services/table/service.h"
 
 #include "base/metrics.h"
-#include "insight/facts/facts.h"
-#include "model/entity/entity.h"
 #include "services/table/call.h"
 #include "services/table/counts.h"
-#include "services/table/row_test.h"
 #include "store/engine/key.h"
 
 const tv_catalog_kind tv_table_catalog = {
@@ -19,54 +16,37 @@ const tv_catalog_kind tv_table_catalog = {
     .service_done = tv_table_unobserve,
 };
 
-/* --- facts --- */
+/* --- what is counted of a request, before its answer is sent --- */
 
-/* `rows` is 'r' account 01 table-id. */
-static tv_err drop_facts(void *ctx, tv_slice rows, const tv_background *thread)
+static void count(const tv_container *table, tv_plan_kind kind, uint64_t examined)
 {
-    int64_t id;
-    tv_err err = tv_key_read_number(tv_slice_skip(rows, rows.len - TV_KEY_ID_CHARS), &id);
+    tv_table_counts *counts = table->service_data;
 
-    (void)thread;
-    return err ? err : tv_facts_drop(ctx, tv_key_account(rows), id);
+    atomic_fetch_add_explicit(&counts->plans[kind], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&counts->examined[kind], examined, memory_order_relaxed);
 }
 
-tv_catalog_kind tv_table_catalog_with(tv_facts *facts)
+static void note_page(tv_call *call, bool has_failed)
 {
-    tv_catalog_kind kind = tv_table_catalog;
+    const tv_table_scan *scan = &tv_table_call_of(call)->outcome.scan;
 
-    kind.before_drop = drop_facts;
-    kind.ctx = facts;
-    return kind;
+    count(call->container, scan->plan.kind, has_failed ? 0 : scan->page.examined);
 }
 
-static tv_err walk_entity(tv_slice value, void (*fn)(void *ctx, const tv_property *property),
-                          void *ctx)
+void tv_table_note(tv_call *call)
 {
-    tv_entity_cursor cursor;
-    tv_property property;
+    const tv_table_outcome *outcome = &tv_table_call_of(call)->outcome;
+    bool has_failed = call->req->status >= 300 || outcome->part_error;
 
-    tv_entity_cursor_init(&cursor, value);
-    while (tv_entity_next(&cursor, &property))
-        fn(ctx, &property);
-    return cursor.is_corrupt ? TV_ERR_CORRUPT : TV_OK;
+    if (call->container == NULL)
+        return;
+    if (outcome->key.data)
+        count(call->container, TV_PLAN_POINT, 1);
+    else if (outcome->scan.table && !tv_table_query_is_explained(call->req))
+        note_page(call, has_failed);
+    else if (outcome->changes.count && !has_failed)
+        tv_table_note_entities(call);
 }
-
-static void *begin_test(tv_arena *arena, const tv_plan *plan)
-{
-    return tv_table_row_test_new(arena, plan);
-}
-
-static tv_err test_row(void *test, tv_slice prefix, tv_slice key, tv_slice value, tv_arena *scratch,
-                       bool *ret_passes)
-{
-    tv_table_row row = {.key = key, .value = value};
-
-    return tv_table_row_passes(test, &row, prefix, scratch, ret_passes);
-}
-
-const tv_facts_format tv_table_facts_format = {
-    .walk = walk_entity, .test_begin = begin_test, .test = test_row};
 
 /* --- metrics --- */
 
@@ -104,16 +84,6 @@ static void add_table(void *ctx, const tv_container *table)
     }
 }
 
-static void write_watch(tv_watch *watch, tv_buf *out)
-{
-    tv_watch_usage usage = tv_watch_read_usage(watch);
-
-    tv_metric_add(out, "watch_bytes", "Memory of what is recorded of tables.", (double)usage.bytes);
-    tv_metric_add(out, "watch_tables", "Tables that are recorded.", (double)usage.tables);
-    tv_metric_add(out, "watch_forgotten_total", "Tables that had to make room.",
-                  (double)usage.forgotten);
-}
-
 void tv_table_service_write_metrics(void *ctx, tv_buf *out)
 {
     tv_service *service = ctx;
@@ -130,8 +100,6 @@ void tv_table_service_write_metrics(void *ctx, tv_buf *out)
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++)
         tv_metric_add_of(out, "queries_examined_total", "plan",
                          tv_plan_kind_name((tv_plan_kind)kind), (double)t.examined[kind]);
-    if (((tv_table_service *)service)->watch)
-        write_watch(((tv_table_service *)service)->watch, out);
 }
 
 void tv_table_service_write_names(void *ctx, tv_buf *out)

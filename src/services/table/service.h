@@ -6,7 +6,7 @@
 
 #include "services/service/service.h"
 
-/* Who observes requests: operations do not see them, see observe.c. */
+/* Who observes requests: operations do not see them, see observe.c and facts.c. */
 typedef struct tv_facts tv_facts;
 typedef struct tv_facts_format tv_facts_format;
 typedef struct tv_watch tv_watch;

@@ -56,29 +56,17 @@ tv_err tv_table_admit_read(tv_call *call, tv_slice key)
     return call->targets ? admit(call, hash_of(key), 0) : TV_OK;
 }
 
-/* The partition that all ranges are in, 0 when it is not one. */
-static uint64_t partition_of(const tv_plan *plan)
-{
-    tv_slice first;
-
-    if (plan->count == 0 || plan->kind == TV_PLAN_TABLE)
-        return 0;
-    first = tv_key_partition_of(plan->ranges[0].from);
-    /* They are sorted: those between the first and the last are in it, too. */
-    if (!tv_slice_starts_with(plan->ranges[plan->count - 1].from, first))
-        return 0;
-    return tv_hash(first);
-}
-
 tv_err tv_table_admit_query(tv_call *call)
 {
     tv_table_scan *scan = &tv_table_call_of(call)->outcome.scan;
+    tv_slice partition;
     tv_err err;
 
     if (call->targets == NULL)
         return TV_OK;
 
-    err = admit(call, partition_of(&scan->plan), 0);
+    partition = tv_plan_partition(&scan->plan);
+    err = admit(call, partition.data ? tv_hash(partition) : 0, 0);
     scan->bill = tv_table_call_of(call)->bill;
     return err;
 }

@@ -89,6 +89,9 @@ void tv_table_note_page(tv_call *call);
 /** Set outcome.scan.estimate, if there are facts.  May wait for the disk. */
 tv_err tv_table_estimate(tv_call *call) TV_WARN_UNUSED;
 
+/** Set outcome.scan.warnings, as far as there are facts.  May wait for the disk. */
+tv_err tv_table_check_literals(tv_call *call) TV_WARN_UNUSED;
+
 /** How many entities the query of a whole table has in front of it; false when that is not certain.
  */
 bool tv_table_count_exactly(tv_call *call, uint64_t *ret_entities);

@@ -1,8 +1,10 @@
 /*
  * {"plan":"range","description":"…","ranges":[{"plan":"range","from":…,"to":…}],
- *  "residual":"Age gt 5","advice":"…","estimate":{"examined":1200,"low":900,"high":1500,…}}
+ *  "residual":"Age gt 5","advice":"…","warnings":["Age is …"],
+ *  "estimate":{"examined":1200,"low":900,"high":1500,…}}
  *
- * A bound is null (none) or {"PartitionKey":…[,"RowKey":…],"isIncluded":…}.
+ * A bound is null (none) or {"PartitionKey":…[,"RowKey":…],"isIncluded":…}.  Warnings are there
+ * when there are any.
  */
 #include "services/table/explain.h"
 
@@ -173,6 +175,26 @@ static tv_err add_residual(tv_buf *out, const tv_plan *plan)
     return err;
 }
 
+static tv_err add_warnings(tv_buf *out, const tv_table_scan *scan)
+{
+    size_t bytes = CLOSING_BYTES;
+
+    if (scan->warning_count == 0)
+        return TV_OK;
+    for (size_t i = 0; i < scan->warning_count; i++)
+        bytes += 6 * scan->warnings[i].len + 3;
+
+    tv_err err = tv_buf_try_grow(out, bytes);
+
+    if (err)
+        return err;
+    tv_json_open(out, "warnings", '[');
+    for (size_t i = 0; i < scan->warning_count; i++)
+        tv_json_text(out, NULL, scan->warnings[i]);
+    tv_buf_add_char(out, ']');
+    return TV_OK;
+}
+
 tv_err tv_table_explain(tv_buf *out, const tv_table_scan *scan)
 {
     const tv_plan *plan = &scan->plan;
@@ -194,6 +216,9 @@ tv_err tv_table_explain(tv_buf *out, const tv_table_scan *scan)
         return err;
 
     add_text(out, "advice", advice(plan));
+    err = add_warnings(out, scan);
+    if (err)
+        return err;
     if (scan->estimate)
         add_estimate(out, scan->estimate);
     tv_buf_add_char(out, '}');

@@ -2,6 +2,7 @@
 #include "insight/facts/facts.h"
 
 #include "insight/facts/estimate.h"
+#include "insight/facts/literals.h"
 #include "services/table/call.h"
 #include "services/table/counts.h"
 #include "services/table/row_test.h"
@@ -160,6 +161,30 @@ tv_err tv_table_estimate(tv_call *call)
     if (err == TV_OK)
         t->outcome.scan.estimate = result;
     return err;
+}
+
+/* What the filter compares with a type that the table's entities do not have. */
+tv_err tv_table_check_literals(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_arena *arena = &call->req->arena;
+    tv_facts *facts = facts_of(call);
+    tv_facts_table table;
+    tv_err err;
+
+    if (facts == NULL || t->outcome.scan.plan.residual == NULL)
+        return TV_OK;
+    err = tv_facts_take(facts, call->container->account, call->container->id, TV_FACTS_PROPERTIES,
+                        TV_FACTS_WAIT_LEAST_NS, arena, &table);
+    if (err)
+        return err;
+
+    tv_slice *warnings = tv_arena_alloc(arena, TV_FACTS_MISTAKES_MAX * sizeof *warnings);
+
+    t->outcome.scan.warning_count =
+        tv_facts_find_mistakes(&table, t->query.filter, arena, warnings);
+    t->outcome.scan.warnings = warnings;
+    return TV_OK;
 }
 
 /*

@@ -100,7 +100,11 @@ static bool explain_in_turn(tv_call *call, tv_turn *turn)
 {
     (void)turn;
     /* It goes by the whole table, which not everybody may know. */
-    call->result = tv_identity_key_limits(call->identity) ? TV_OK : tv_table_estimate(call);
+    if (tv_identity_key_limits(call->identity))
+        return true;
+    call->result = tv_table_estimate(call);
+    if (call->result == TV_OK)
+        call->result = tv_table_check_literals(call);
     return true;
 }
 

@@ -35,12 +35,14 @@ typedef struct tv_table_scan {
     tv_buf *out;
     struct tv_table_bill *bill;         /* where what is returned is noted, or NULL */
     const struct tv_estimate *estimate; /* of a query that is explained or checked */
-    tv_table_page page;                 /* result: what was done */
-    tv_table_continuation next;         /* result */
-    uint64_t next_hash;                 /* result: tv_table_token_hash of it; 0 without one */
-    struct tv_table_scan_keys *keys;    /* which were met; NULL when nobody wants to know */
-    struct tv_table_scan_state *state;  /* between turns: of scan.c */
-    struct tv_table_walk *walk;         /* and of table_list.c */
+    const tv_slice *warnings;           /* of one that is explained: literals of other types */
+    size_t warning_count;
+    tv_table_page page;                /* result: what was done */
+    tv_table_continuation next;        /* result */
+    uint64_t next_hash;                /* result: tv_table_token_hash of it; 0 without one */
+    struct tv_table_scan_keys *keys;   /* which were met; NULL when nobody wants to know */
+    struct tv_table_scan_state *state; /* between turns: of scan.c */
+    struct tv_table_walk *walk;        /* and of table_list.c */
 } tv_table_scan;
 
 /** Plan a query; fill in all but the plan and the results before. */

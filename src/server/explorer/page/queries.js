@@ -50,9 +50,10 @@ export function completions(before, columns, partitions) {
 
 const b = text => h('b', null, text);
 
-/** One sentence for an explained plan. */
-export function sentence(explained, filter) {
-  if (!explained) return [];
+/** One sentence for an explained plan, and one for each comparison that cannot be meant. */
+export const sentence = (explained, filter) => explained ? [reads(explained, filter), (explained.warnings || []).map(text => [' ', h('b', { class: 'warns' }, `${text}.`)])] : [];
+
+function reads(explained, filter) {
   const estimate = explained.estimate;
   const about = estimate ? [estimate.low === estimate.high ? '' : 'about ', b(count(estimate.examined))] : ['its'];
   const rest = explained.residual ? ', and tests each one' : '';
@@ -169,10 +170,11 @@ export class QueryBar {
   }
 
   drawPanel() {
-    const { description, ranges = [], residual, advice, estimate } = this.explained;
+    const { description, ranges = [], residual, advice, estimate, warnings = [] } = this.explained;
     const bound = key => key == null ? '…' : Array.isArray(key) ? key.join(' / ') : typeof key === 'object' ? Object.values(key).join(' / ') : String(key);
     put(this.panel, h('dl', null, h('dt', null, 'Plan'), h('dd', null, description),
       residual && [h('dt', null, 'Tested on each entity that is read'), h('dd', null, h('code', null, residual))],
+      warnings.length > 0 && [h('dt', null, 'Compared with another type'), warnings.map(text => h('dd', { class: 'warns' }, text))],
       advice && [h('dt', null, 'The guide says'), h('dd', null, advice)]),
     h('dl', null, h('dt', null, plural(ranges.length, 'range')), ranges.slice(0, 4).map(range => h('dd', null, h('code', null, `${bound(range.from)} → ${bound(range.to)}`))),
       ranges.length > 4 && h('dd', null, `and ${count(ranges.length - 4)} more`),

@@ -25,7 +25,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 PYTHON = "/usr/bin/python3"
 LINKER = {"CC_LD": "mold", "CXX_LD": "mold"}  # takes half the time, for hundreds of programs
-SANITIZERS = ("--buildtype=debugoptimized", "-Db_sanitize=address,undefined")
+# Without -no-pie the loader writes to each page of what the sanitizer knows of the source, megabytes
+# of it at every start of a program.
+SANITIZERS = ("--buildtype=debugoptimized", "-Db_sanitize=address,undefined",
+              "-Dc_link_args=-no-pie", "-Dcpp_link_args=-no-pie")
 
 USAGE = """\
 usage: ./check [--slowest] [--record] [suite [part...]]...

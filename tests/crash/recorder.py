@@ -27,7 +27,7 @@ def folder_in_memory():
 
 def keep(folder):
     """Move the folder of a failure to where it stays; its new name."""
-    kept = tempfile.mkdtemp(prefix="tavola-crash-failed-")
+    kept = tempfile.mkdtemp(prefix="tavola-crash-failed-", dir="/var/tmp")
     return shutil.move(folder, os.path.join(kept, "data"))
 
 

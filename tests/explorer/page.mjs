@@ -6,8 +6,6 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import os from "node:os";
-import path from "node:path";
 import { after, before as nodeBefore, test as nodeTest } from "node:test";
 import { chromium } from "playwright-core";
 
@@ -75,7 +73,7 @@ let shots = 0;
 
 /** Where a page is, what it has said and asked for last, and a picture of it. */
 async function storyOf(page) {
-  const picture = path.join(os.tmpdir(), `tavola-explorer-${process.pid}-${++shots}.png`);
+  const picture = `/var/tmp/tavola-explorer-${process.pid}-${++shots}.png`;
   const isDrawn = await page.screenshot({ path: picture, timeout: 10_000 }).then(() => true, () => false);
   return [`the page: ${page.url()}${isDrawn ? `, ${picture}` : ""}`, ...page.said.slice(-TOLD.console).map((text) => `  ${text.slice(0, 300)}`),
     ...folded(page.asked.map(({ what, status }) => `  ${what}: ${status}`)).slice(-TOLD.requests)];

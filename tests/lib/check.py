@@ -5,6 +5,7 @@ which takes the words after the suite's name, answers --jobs with what can run b
 JSON for each: suite.py) and ends with "NAME: N passed, N failed, N skipped".
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ import time
 
 import changed
 import schedule
+import server
 import slow
 import unit
 from schedule import Job, Schedule, Step
@@ -110,6 +112,11 @@ ENVIRONMENT = {"cluster": {"TAVOLAD": str(ROOT / "build-cluster-check/tavolad"),
                            "TAVOLAD_RELEASE": str(ROOT / "build-cluster/tavolad")}}
 INSTALLED_BY_NAME = ("cluster", "sdks", "browser", "fuzz")
 C_TESTS_AT_A_TIME = 40  # are built before the first of them begins
+# What is about files stays on the disk, and so do blobs, which are read in another way from memory.
+# The rest keeps its files in memory: each new store is hundreds of folders, which a disk that has
+# just lost as many makes slowly.
+ON_DISK = re.compile(r"(fault|cluster|tsan|neighbours) |unit (engine|store|services/blob)/|"
+                     r"(wire|sdk|client) .*blob")
 LANES = int(os.environ.get("CHECK_LANES") or os.cpu_count() + 2)
 ENGINE_TESTS = ("tests/engine_contract_test", "tests/engine_pool_test")
 
@@ -313,6 +320,16 @@ def prepare_environment():
     own["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
+def keep_in_memory(jobs, stack):
+    """Give the jobs a folder for their files that is memory and that the stack removes."""
+    if parent := server.memory_folder():
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tavola-check-", dir=parent,
+                                                                 ignore_cleanup_errors=True))
+        for job in jobs:
+            if not ON_DISK.match(job.name):
+                job.env["TMPDIR"] = folder
+
+
 def print_slowest(run, folder):
     """Of each suite, by the test where its jobs noted them, else by the job."""
     for suite in run.counts:
@@ -349,12 +366,14 @@ def main(words):
     prepare_environment()
     install("check")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with tempfile.TemporaryDirectory(prefix="tavola-check-") as folder:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tavola-check-"))
         try:
             plan = Plan(asked)
         except BuildFailed as error:
             print(f"{error}\ncheck: the build failed, so nothing was tested\n0 passed, 1 failed")
             return 1
+        keep_in_memory(plan.jobs, stack)
         if "--slowest" in flags:
             for job in plan.jobs:
                 job.env["CHECK_SLOWEST"] = f"{folder}/{job.suite}"

@@ -39,7 +39,7 @@ def binary():
 
 PORTS = range(20000, 32000)  # below those that the kernel gives to clients
 chance = random.SystemRandom()  # not by the seed: many tests run at the same time
-LOCKS = os.path.join(tempfile.gettempdir(), f"tavola-test-ports-{os.getuid()}")
+LOCKS = f"/tmp/tavola-test-ports-{os.getuid()}"  # one folder for all runs, whatever their $TMPDIR
 taken = []  # locked files, one for each port of this process
 
 

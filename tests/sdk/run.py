@@ -100,7 +100,7 @@ def tell_endpoints(table, queue, blob):
 @contextlib.contextmanager
 def default_ports():
     """A server on the default ports, if they are free: for one process at a time."""
-    with open(pathlib.Path(tempfile.gettempdir()) / "tavola-sdk-default-ports.lock", "wb") as lock:
+    with open("/tmp/tavola-sdk-default-ports.lock", "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not all(port_is_free(port) for port in server.DEFAULT_PORTS):
             yield

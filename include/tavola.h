@@ -136,6 +136,9 @@ typedef struct tavola_client_options {
     const char *ca_file; /* PEM file of the roots to trust for HTTPS; NULL: those of the system */
     const char *proxy;   /* "http://host:port"; NULL: by https_proxy, http_proxy, all_proxy and
                             no_proxy of the environment; "": none */
+    bool absent_is_final; /* false: who refuses to connect is asked again, as he may be starting;
+                             true: a service that has not answered yet is told to be absent at once,
+                             for programs with somebody who waits */
 } tavola_client_options;
 
 enum { TAVOLA_LOG_WARN = 1, TAVOLA_LOG_INFO = 2, TAVOLA_LOG_DEBUG = 3 }; /* levels of log() */

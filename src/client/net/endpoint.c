@@ -1,6 +1,9 @@
 /* Endpoints: made of URLs. */
 #include "client/net/endpoint.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
+
 #include "client/net/endpoint_private.h"
 #include "client/net/url.h"
 #include "client/text.h"
@@ -110,4 +113,26 @@ bool tvc_endpoint_is_https(const tvc_endpoint *endpoint)
 bool tvc_endpoint_is_proxied(const tvc_endpoint *endpoint)
 {
     return endpoint->proxy.host && !endpoint->is_https;
+}
+
+void tvc_endpoint_tell(const tvc_endpoint *endpoint, char *ret_text, size_t size)
+{
+    const char *scheme = endpoint->is_https ? "https" : "http";
+    const tvc_proxy *proxy = &endpoint->proxy;
+
+    if (proxy->host)
+        snprintf(ret_text, size, "the proxy %s:%d (for %s://%s)", proxy->host, proxy->port, scheme,
+                 endpoint->host_header);
+    else
+        snprintf(ret_text, size, "%s://%s", scheme, endpoint->host_header);
+}
+
+bool tvc_endpoint_has_answered(const tvc_endpoint *endpoint)
+{
+    return atomic_load_explicit(&endpoint->has_answered, memory_order_relaxed);
+}
+
+void tvc_endpoint_note_answer(tvc_endpoint *endpoint)
+{
+    atomic_store_explicit(&endpoint->has_answered, true, memory_order_relaxed);
 }

@@ -36,6 +36,16 @@ tv_slice tvc_endpoint_path(const tvc_endpoint *endpoint);
 
 bool tvc_endpoint_is_https(const tvc_endpoint *endpoint);
 
+/**
+ * Whom a connection that cannot be made was for: "http://127.0.0.1:10002", or "the proxy
+ * 10.0.0.1:3128 (for https://...)".  Cut when `size` is too small.
+ */
+void tvc_endpoint_tell(const tvc_endpoint *endpoint, char *ret_text, size_t size);
+
+/** Whether anything has ever answered a request there; to be told so.  Any thread. */
+bool tvc_endpoint_has_answered(const tvc_endpoint *endpoint);
+void tvc_endpoint_note_answer(tvc_endpoint *endpoint);
+
 /** Whether requests go to a plain HTTP proxy, so that request lines carry the whole URL. */
 bool tvc_endpoint_is_proxied(const tvc_endpoint *endpoint);
 

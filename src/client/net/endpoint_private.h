@@ -19,6 +19,7 @@ struct tvc_endpoint {
     tvc_resolver *resolver; /* of the host, or of the proxy */
     tvc_tls *tls;           /* with https */
     tvc_pool pool;
+    _Atomic bool has_answered;
 };
 
 #endif

@@ -198,6 +198,30 @@ static void repeat_or_end(tavola_op *op, tavola_err err, const tvc_response *res
         tvc_op_end(op, err);
 }
 
+/* What is told of an attempt without an answer; of one that reached nobody, who was meant. */
+static void tell_failure(tavola_op *op)
+{
+    const tvc_exchange *exchange = &op->state->exchange;
+    const char *why = exchange->why ? exchange->why : "";
+    char whom[300], text[sizeof op->call->message];
+
+    if (exchange->fate == TVC_NOT_SENT && *why) {
+        tvc_endpoint_tell(exchange->endpoint, whom, sizeof whom);
+        snprintf(text, sizeof text, "%s: %s", whom, why);
+        why = text;
+    }
+    tvc_call_set_error(op->call, "", why);
+}
+
+/* Nobody has taken this request, nor answered one before: an application may not want to wait. */
+static bool is_absent(const tavola_op *op)
+{
+    const tvc_exchange *exchange = &op->state->exchange;
+
+    return op->client->options.absent_is_final && exchange->fate == TVC_NOT_SENT &&
+           !op->was_unknown && !tvc_endpoint_has_answered(exchange->endpoint);
+}
+
 static void take_failure(tavola_op *op)
 {
     tvc_op_state *state = op->state;
@@ -207,17 +231,19 @@ static void take_failure(tavola_op *op)
     state->otherwise = err;
     state->otherwise_status = 0;
     op->call->status = 0;
-    tvc_call_set_error(op->call, "", state->exchange.why ? state->exchange.why : "");
+    tell_failure(op);
     if (!op->is_read && state->exchange.fate == TVC_UNKNOWN)
         op->was_unknown = state->was_unanswered = true;
 
     switch (err) {
     case TAVOLA_ERR_INVALID: /* a host without an address, which may get one */
-        repeat_or_end(op, TAVOLA_ERR_NETWORK, NULL);
-        break;
     case TAVOLA_ERR_NETWORK:
     case TAVOLA_ERR_TIMEOUT:
-        repeat_or_end(op, err, NULL);
+        err = err == TAVOLA_ERR_INVALID ? TAVOLA_ERR_NETWORK : err;
+        if (is_absent(op))
+            tvc_op_end(op, err);
+        else
+            repeat_or_end(op, err, NULL);
         break;
     default: /* another attempt would not be better, but a write may be there */
         if (op->was_unknown)
@@ -341,6 +367,8 @@ static void take_answer(tavola_op *op)
 static void end_exchange(tavola_op *op)
 {
     log_attempt(op);
+    if (op->state->exchange.fate == TVC_ANSWERED)
+        tvc_endpoint_note_answer(op->state->exchange.endpoint);
     if (op->state->is_settling)
         tvc_settle_read(op);
     else if (op->state->exchange.fate == TVC_ANSWERED)

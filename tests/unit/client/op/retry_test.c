@@ -147,6 +147,62 @@ TEST(does_not_wait_beyond_the_deadline)
     script_server_stop(&server);
 }
 
+static void set_absent_is_final(tavola_client_options *options)
+{
+    options->absent_is_final = true;
+}
+
+/* How many attempts a read takes of a port at which nobody listens. */
+static uint32_t ask_nobody(void (*change)(tavola_client_options *options))
+{
+    script_server server = {.answers = {NO_CONTENT}, .answer_count = 1};
+
+    script_server_start(&server);
+    script_server_stop(&server);
+
+    tavola_client *client = open_client(&server, NULL, change);
+    tavola_call *call = tavola_call_new();
+    tavola_op *op = make_get(client, call);
+    char wanted[100];
+    uint32_t attempts;
+
+    CHECK_CODE(tvc_op_run(op), TAVOLA_ERR_NETWORK);
+    snprintf(wanted, sizeof wanted, "http://127.0.0.1:%d: the connection was refused", server.port);
+    CHECK_TEXT(tv_slice_of(tavola_call_message(call)), wanted);
+    attempts = tavola_call_attempts(call);
+    tavola_op_free(op);
+    tavola_call_free(call);
+    tavola_client_close(client);
+    return attempts;
+}
+
+TEST(who_is_absent_is_asked_again_unless_somebody_waits)
+{
+    CHECK_INT(ask_nobody(NULL), 4);
+    CHECK_INT(ask_nobody(set_absent_is_final), 1);
+}
+
+TEST(who_has_answered_once_is_waited_for)
+{
+    script_server server = {.answers = {NO_CONTENT}, .answer_count = 1};
+    tavola_call *call = tavola_call_new();
+
+    script_server_start(&server);
+
+    tavola_client *client = open_client(&server, NULL, set_absent_is_final);
+    tavola_op *op = make_get(client, call);
+
+    CHECK_CODE(tvc_op_run(op), TAVOLA_OK);
+    tavola_op_free(op);
+    script_server_stop(&server);
+    op = make_get(client, call);
+    CHECK_CODE(tvc_op_run(op), TAVOLA_ERR_NETWORK);
+    CHECK_INT(tavola_call_attempts(call), 4);
+    tavola_op_free(op);
+    tavola_client_close(client);
+    tavola_call_free(call);
+}
+
 static void set_short_attempts(tavola_client_options *options)
 {
     options->attempt_timeout_ms = 100;
@@ -560,6 +616,8 @@ int main(void)
         cmocka_unit_test(the_service_says_when),
         cmocka_unit_test(waits_as_long_as_the_service_asks),
         cmocka_unit_test(does_not_wait_beyond_the_deadline),
+        cmocka_unit_test(who_is_absent_is_asked_again_unless_somebody_waits),
+        cmocka_unit_test(who_has_answered_once_is_waited_for),
         cmocka_unit_test(silence_ends_in_time),
         cmocka_unit_test(a_write_without_an_answer_in_time_is_unknown),
         cmocka_unit_test(reads_go_to_the_secondary),

@@ -1,5 +1,7 @@
 /* What the server prints for whoever has started it: where it is, how to connect, what it can do.
  */
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -40,6 +42,27 @@ static void print_whose_key_it_is(const tv_config *config, const tv_account *acc
                "others, too,\nand --accounts FILE is for keys of your own.\n");
 }
 
+/* Whether a shell finds this program by its name alone. */
+static bool is_on_path(const char *path)
+{
+    const char *name = strrchr(path, '/') + 1, *folders = getenv("PATH");
+    struct stat wanted, found;
+
+    if (stat(path, &wanted) != 0)
+        return false;
+    for (size_t size; folders && *folders; folders += size + (folders[size] == ':')) {
+        char other[4096];
+
+        size = strcspn(folders, ":");
+        if (snprintf(other, sizeof other, "%.*s/%s", (int)size, folders, name) <
+                (int)sizeof other &&
+            stat(other, &found) == 0 && found.st_dev == wanted.st_dev &&
+            found.st_ino == wanted.st_ino)
+            return true;
+    }
+    return false;
+}
+
 /* How to use the command line tool, if it lies beside this program. */
 static void print_tool(bool is_found_by_itself)
 {
@@ -55,8 +78,17 @@ static void print_tool(bool is_found_by_itself)
     if (name == NULL || (size_t)(name - path) + sizeof "/tavola" > sizeof path)
         return;
     memcpy(name, "/tavola", sizeof "/tavola");
-    if (access(path, X_OK) == 0)
-        printf("Command line: %s %s\n", path, is_found_by_itself ? "table list" : "help");
+    if (access(path, X_OK) != 0)
+        return;
+
+    const char *verb = is_found_by_itself ? "table list" : "help";
+
+    if (is_on_path(path)) {
+        printf("Command line: tavola %s\n", verb);
+    } else {
+        printf("Command line: %s %s\n", path, verb);
+        printf("   by its name: export PATH=\"$PATH:%.*s\"\n", (int)(name - path), path);
+    }
 }
 
 /* A way into the page, which works once. */

@@ -119,7 +119,6 @@ static const tv_config defaults = {
     .queue_port = 10001,
     .blob_port = 10000,
     .admin_port = 10003,
-    .max_connections = 10000,
     .engine = "rocksdb",
     .log_level = "info",
     .query_timeout_ms = 5000,

@@ -35,7 +35,7 @@ typedef struct tv_config {
     const char *admin_name;                /* or NULL */
     int table_port, queue_port, blob_port, admin_port;
     int threads;          /* network threads; 0: one per core */
-    int max_connections;  /* per port, over all threads */
+    int max_connections;  /* per port, over all threads; 0: as many as files allow */
     int max_per_address;  /* of those, from one address; 0: half of them */
     const char *accounts; /* file, or NULL */
     const char *engine;

@@ -7,14 +7,16 @@
 
 #include "base/clock.h"
 #include "server/main/parts.h"
+#include "server/main/taken.h"
 #include "wire/net/bind.h"
 
 enum {
     ENGINE_FILES_MAX = 1000,
-    FILES_PER_LOOP = 8,    /* listeners, what libuv needs, a client that waits for its turn */
-    OTHER_FILES = 64,      /* logs, locks, the certificate, what compactions write */
-    START_FILES = 32,      /* of these, without which there is no start at all */
-    PER_ADDRESS_MIN = 256, /* by default; a machine that runs tests opens hundreds */
+    FILES_PER_LOOP = 8,         /* listeners, what libuv needs, a client that waits for its turn */
+    OTHER_FILES = 64,           /* logs, locks, the certificate, what compactions write */
+    START_FILES = 32,           /* of these, without which there is no start at all */
+    CONNECTIONS_WANTED = 10000, /* by default, where the files suffice */
+    PER_ADDRESS_MIN = 256,      /* by default; a machine that runs tests opens hundreds */
 };
 
 int tv_server_loops_wanted(const tv_config *config)
@@ -51,6 +53,8 @@ bool tv_server_share_files(tv_server *server, char *reterr_text, size_t reterr_s
     left /= served + served / TV_SERVED_COUNT;
     if (left < loops)
         left = loops;
+    if (config->max_connections == 0)
+        config->max_connections = CONNECTIONS_WANTED;
     if (config->max_connections > left)
         config->max_connections = left;
     return true;
@@ -125,6 +129,14 @@ static bool is_wanted(const char *too)
     return too && tv_bind_has_address(too);
 }
 
+/* One line that says why, and what to do where that is known. */
+static bool fail_to_listen(const char *host, int port, const char *flag, char *text, size_t size)
+{
+    if (tv_bind_is_taken(host, port))
+        tv_taken_explain(host, port, flag, text, size);
+    return false;
+}
+
 static bool open_served(tv_server *server, tv_served *service, int index, const char *host,
                         char *reterr_text, size_t reterr_size)
 {
@@ -134,7 +146,7 @@ static bool open_served(tv_server *server, tv_served *service, int index, const 
                             &server->limits, server->tls, reterr_text, reterr_size);
 
         if (listener == NULL)
-            return false;
+            return fail_to_listen(host, service->port, service->flag, reterr_text, reterr_size);
         service->listeners[index][i] = listener;
         /* Port 0 takes a free one; the other loops listen on the same. */
         service->port = tv_listener_port(listener);
@@ -150,7 +162,7 @@ static bool open_admin(tv_server *server, int index, const char *host, char *ret
                         &server->admin_limits, NULL, reterr_text, reterr_size);
 
     if (listener == NULL)
-        return false;
+        return fail_to_listen(host, server->admin_port, "--admin-port", reterr_text, reterr_size);
     server->admin_listeners[index] = listener;
     server->admin_port = tv_listener_port(listener);
     return true;

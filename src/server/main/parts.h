@@ -35,6 +35,7 @@ enum {
 typedef struct tv_served {
     const char *title; /* "Tables" */
     const char *key;   /* in connection strings: "TableEndpoint" */
+    const char *flag;  /* that names its port */
     tv_http_handler handler;
     int port;
     tv_listener *listeners[TV_ADDRESSES_MAX][TV_LOOPS_MAX];

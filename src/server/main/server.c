@@ -55,11 +55,12 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
                config->max_connections, server->config.max_connections);
     tv_log(TV_LOG_INFO, "start",
            "version=%s engine=%s data=\"%s\" host=%s blob_port=%d queue_port=%d table_port=%d "
-           "admin_port=%d threads=%d memory_mb=%zu accounts=%zu containers=%zu queues=%zu "
+           "admin_port=%d threads=%d connections=%d memory_mb=%zu accounts=%zu containers=%zu queues=%zu "
            "tables=%zu tls=%s",
            TV_VERSION, config->engine, config->data, config->host,
            server->served[TV_SERVED_BLOB].port, server->served[TV_SERVED_QUEUE].port,
            server->served[TV_SERVED_TABLE].port, server->admin_port, server->loop_count,
+           server->config.max_connections,
            tv_budget_read(server->budget).size >> 20, server->accounts->count,
            tv_catalog_count(server->blob_catalog), tv_catalog_count(server->queue_catalog),
            tv_catalog_count(server->catalog), server->tls ? "on" : "off");

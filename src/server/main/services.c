@@ -67,6 +67,7 @@ static void open_tables(tv_server *server)
     server->served[TV_SERVED_TABLE] =
         (tv_served){.title = "Tables",
                     .key = "TableEndpoint",
+                    .flag = "--table-port",
                     .port = server->config.table_port,
                     .handler = tv_service_handler(&server->table.base)};
 }
@@ -80,6 +81,7 @@ static void open_queues(tv_server *server)
         tv_queue_gc_new(server->queue_catalog, server->pipeline, gc_ms, lead_of(server));
     server->served[TV_SERVED_QUEUE] = (tv_served){.title = "Queues",
                                                   .key = "QueueEndpoint",
+                                                  .flag = "--queue-port",
                                                   .port = server->config.queue_port,
                                                   .handler = tv_service_handler(&server->queue)};
 }
@@ -104,6 +106,7 @@ static void open_blobs(tv_server *server)
     });
     server->served[TV_SERVED_BLOB] = (tv_served){.title = "Blobs",
                                                  .key = "BlobEndpoint",
+                                                 .flag = "--blob-port",
                                                  .port = server->config.blob_port,
                                                  .handler = tv_service_handler(&server->blob.base)};
 }

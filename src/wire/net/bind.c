@@ -116,6 +116,21 @@ int tv_bind(const char *host, int port, char *reterr_text, size_t reterr_size)
     return fd;
 }
 
+bool tv_bind_is_taken(const char *host, int port)
+{
+    struct sockaddr_storage address;
+
+    if (port == 0 || !parse_address(host, port, &address))
+        return false;
+
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error = fd < 0 ? 0 : bind_and_listen(fd, &address, true);
+
+    if (fd >= 0)
+        close(fd);
+    return error == EADDRINUSE;
+}
+
 bool tv_bind_has_address(const char *host)
 {
     struct sockaddr_storage address;

@@ -15,6 +15,10 @@
  */
 int tv_bind(const char *host, int port, char *reterr_text, size_t reterr_size);
 
+/** Whether tv_bind fails there because somebody else listens, for who wants to say more.  Any
+ * thread. */
+bool tv_bind_is_taken(const char *host, int port);
+
 /** Whether this machine has the IP address: one without IPv6 has no ::1.  Any thread. */
 bool tv_bind_has_address(const char *host);
 

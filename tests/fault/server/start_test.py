@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -17,6 +18,7 @@ import urllib.request
 from fault.sick_disk import SickServer
 from table_client import Client
 from server import ACCOUNT, KEY, Server, binary, free_ports
+from until import until
 
 FLAGS = ("--data", "--host", "--table-port", "--queue-port", "--blob-port", "--admin-port",
          "--admin-name", "--max-connections", "--max-per-address", "--threads", "--accounts", "--engine", "--ceph-conf", "--pool", "--ceph-user",
@@ -178,7 +180,30 @@ class Start(unittest.TestCase):
         with socket.socket() as other:
             other.bind(("127.0.0.1", self.ports[0]))
             other.listen()
-            self.refused("--data", str(self.data), *self.port_flags(), names=[str(self.ports[0])])
+            self.refused("--data", str(self.data), *self.port_flags(),
+                         names=[f":{self.ports[0]}: address already in use; choose another port "
+                                "with --table-port\n"])
+
+    def test_port_is_taken_by_azurite(self):
+        """By what it says of itself; whoever says nothing is not waited for."""
+        names = ("--table-port", "--queue-port", "--blob-port", "--admin-port")
+        for i, name in enumerate(names):
+            with self.subTest(name), contextlib.ExitStack() as stack:
+                self.ports = free_ports(4)
+                azurite = stack.enter_context(socket.create_server(("127.0.0.1", self.ports[i])))
+                answer = b"HTTP/1.1 400 Bad Request\r\nServer: Azurite-Table/3.35.0\r\n\r\n"
+
+                def serve():
+                    with azurite.accept()[0] as peer:
+                        peer.recv(4096)
+                        peer.sendall(answer)
+
+                thread = threading.Thread(target=serve, daemon=True)
+                thread.start()
+                self.refused("--data", str(self.data), *self.port_flags(),
+                             names=[f"in use; Azurite listens there: end it, or choose another "
+                                    f"port with {name}\n"])
+                thread.join(60)
 
     def test_port_is_taken_by_another_tavolad(self):
         # Listeners share their port between threads; two servers must not.
@@ -189,7 +214,8 @@ class Start(unittest.TestCase):
             self.ports[i] = port
             with self.subTest(self.port_flags()[2 * i]):
                 self.refused("--data", str(self.folder / "other"), *self.port_flags(),
-                             names=[str(port)])
+                             names=[f":{port}: ", "in use; another tavolad listens there: end it, "
+                                    f"or choose another port with {self.port_flags()[2 * i]}\n"])
 
     def test_second_server_on_the_same_folder(self):
         self.server("--data", str(self.data), *self.port_flags())
@@ -238,6 +264,24 @@ class Start(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, done)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
                 self.assertIn("ulimit -n", done.stderr)
+
+    def test_fewer_connections_are_a_warning_to_who_asked_for_more(self):
+        """Nobody else can do anything about it: the first line is that of the start."""
+        limit = ["prlimit", "--nofile=1000:1000", binary(), "--engine", "memory"]
+        for flags, events in (([], ["start"]),
+                              (["--max-connections", "5000"], ["fewer_connections", "start"])):
+            with self.subTest(flags=flags):
+                log = self.folder / f"log{len(flags)}"
+                with open(log, "wb") as file:
+                    process = subprocess.Popen([*limit, *self.port_flags(), *flags], stderr=file,
+                                               env=self.environment(), stdin=subprocess.DEVNULL,
+                                               stdout=subprocess.DEVNULL)
+                self.addCleanup(self.stop, process)
+                until(lambda: "event=start" in log.read_text(), "it has started")
+                lines = log.read_text().splitlines()
+                self.assertEqual([line.split("event=")[1].split()[0] for line in lines], events)
+                self.assertRegex(lines[-1], r" connections=\d\d?\d? ")
+                self.stop(process)
 
     def test_a_hangup_before_all_others(self):
         """SIGHUP comes with the first call of the program itself, and again after that."""

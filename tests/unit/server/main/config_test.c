@@ -55,7 +55,7 @@ TEST(without_flags_there_are_defaults)
     CHECK_INT(config.blob_port, 10000);
     CHECK_INT(config.admin_port, 10003);
     CHECK_INT(config.threads, 0);
-    CHECK_INT(config.max_connections, 10000);
+    CHECK_INT(config.max_connections, 0); /* by the limit of open files */
     CHECK_INT(config.max_per_address, 0);
     CHECK_INT(config.memory_mb, 0); /* by the machine's memory */
     CHECK(config.accounts == NULL && config.cert == NULL && config.key == NULL);

@@ -96,6 +96,27 @@ class OnATerminal(TavolaTest):
             self.ok("insert", "Wide", "p", row, *(f"P{i}=" + "w" * 2000 for i in range(200)))
         self.shown("query", "Wide", width=300)
 
+    def test_keys_are_cut_last(self):
+        """They say which entity a line is: other columns are cut, and left out, before them."""
+        partition, row = "9f1b6c1e-4a53-4c52-8a3b-0d6f5f1f1a01", "2519065487719999999_" + "7" * 20
+        self.ok("table", "create", "Keyed")
+        for key in (row, row + "b"):
+            self.ok("insert", "Keyed", partition, key, "Level=warning", "Machine=" + "m" * 30,
+                    "Text=" + "t" * 300)
+        for width, columns in ((200, 5), (120, 5), (97, 4), (85, 2), (79, 2)):
+            with self.subTest(width):
+                lines = self.shown("query", "Keyed", width=width, env={"NO_COLOR": "1"}).splitlines()
+                self.assertEqual(len(lines[0].split()), columns, lines[0])
+                for line in lines[1:3]:
+                    self.assertTrue(line.startswith(f"{partition}  {row}"), line)
+                self.assertEqual(len(lines), 3 + (columns < 5))
+        lines = self.shown("query", "Keyed", width=40, env={"NO_COLOR": "1"}).splitlines()
+        self.assertRegex(lines[1], r"\A9f1b\S+\u2026  2519\S+\u2026\Z")
+        self.assertEqual(lines[3], "3 more columns: make the terminal wider, or --select, or -o json")
+        # Wherever they stand.
+        text = self.shown("query", "Keyed", "--select", "Text,PartitionKey", width=60)
+        self.assertIn(partition, text)
+
     def test_it_asks_before_it_destroys(self):
         for number, (answer, code) in enumerate((("n\r", 1), ("\r", 1), ("yesterday\r", 1),
                                                  ("\x04", 1), ("y\r", 0), ("yes\r", 0))):

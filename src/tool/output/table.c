@@ -1,7 +1,8 @@
 /*
  * Tables for people.  No line is longer than the terminal is wide: the widest columns are cut
  * first, and when not even a few characters of each fit, the last columns are left out, which is
- * said below the table.
+ * said below the table.  The keys say which entity a line is, so they are cut only when nothing
+ * else is left.
  */
 #include "../values.h"
 #include "row.h"
@@ -45,7 +46,7 @@ static void write_cell(const char *text, size_t size, unsigned width, bool is_ri
 typedef struct grid {
     tool_text *cells;
     bool *is_number;
-    unsigned *widths;
+    unsigned *widths; /* 0: not shown */
     size_t rows, columns;
 } grid;
 
@@ -141,54 +142,102 @@ static grid lay_out_upright(const tool_rows *rows)
     return sheet;
 }
 
-static unsigned sum_of(const grid *sheet, size_t columns)
+static bool is_key(const grid *sheet, size_t column)
+{
+    const tool_text *name = &sheet->cells[column];
+
+    return name->size && (strcmp(name->at, "PartitionKey") == 0 || strcmp(name->at, "RowKey") == 0);
+}
+
+/* What a line takes, after its last column there is no gap. */
+static unsigned sum_of(const grid *sheet)
 {
     unsigned sum = 0;
 
-    for (size_t i = 0; i < columns; i++)
-        sum += sheet->widths[i] + (i ? GAP : 0);
+    for (size_t i = 0; i < sheet->columns; i++)
+        sum += sheet->widths[i] ? sheet->widths[i] + (sum ? GAP : 0) : 0;
     return sum;
 }
 
-/* Cut the widest columns until all fit; returns how many columns can be shown. */
-static size_t fit(grid *sheet, size_t columns, unsigned terminal)
+/* Make the widest of these columns narrower by one; false when none can be. */
+static bool cut_widest(grid *sheet, bool of_keys)
 {
-    unsigned most = terminal ? terminal : WIDTH_MOST;
+    unsigned *widest = NULL;
 
-    for (size_t i = 0; i < columns; i++)
-        if (sheet->widths[i] > most)
-            sheet->widths[i] = most;
-    while (terminal && columns && sum_of(sheet, columns) > terminal) {
-        size_t widest = 0;
-
-        for (size_t i = 1; i < columns; i++)
-            if (sheet->widths[i] > sheet->widths[widest])
-                widest = i;
-        if (sheet->widths[widest] > WIDTH_LEAST)
-            sheet->widths[widest]--;
-        else if (columns > 1)
-            columns--;
-        else
-            break;
-    }
-    return columns;
+    for (size_t i = 0; i < sheet->columns; i++)
+        if (is_key(sheet, i) == of_keys && sheet->widths[i] > WIDTH_LEAST &&
+            (!widest || sheet->widths[i] > *widest))
+            widest = &sheet->widths[i];
+    if (widest)
+        (*widest)--;
+    return widest != NULL;
 }
 
-static void write_sheet(const grid *sheet, size_t columns)
+/* Leave out the last column that is no key, or the second key; false for the last one of all. */
+static bool leave_out(grid *sheet, bool of_keys)
+{
+    size_t shown = 0, last = sheet->columns;
+
+    for (size_t i = 0; i < sheet->columns; i++) {
+        shown += sheet->widths[i] > 0;
+        if (sheet->widths[i] && is_key(sheet, i) == of_keys)
+            last = i;
+    }
+    if (shown < 2 || last == sheet->columns)
+        return false;
+    sheet->widths[last] = 0;
+    return true;
+}
+
+/* Cut columns and leave some out until the lines fit; returns how many were left out. */
+static size_t fit(grid *sheet, unsigned terminal)
+{
+    unsigned most = terminal ? terminal : WIDTH_MOST;
+    size_t left_out = 0;
+
+    for (size_t i = 0; i < sheet->columns; i++)
+        if (sheet->widths[i] > most)
+            sheet->widths[i] = most;
+    while (terminal && sum_of(sheet) > terminal) {
+        if (cut_widest(sheet, false))
+            continue;
+        if (leave_out(sheet, false))
+            left_out++;
+        else if (!cut_widest(sheet, true)) {
+            if (!leave_out(sheet, true))
+                break;
+            left_out++;
+        }
+    }
+    return left_out;
+}
+
+static void write_row(const grid *sheet, size_t row, size_t last)
+{
+    for (size_t i = 0; i <= last; i++) {
+        const tool_text *cell = &sheet->cells[row * sheet->columns + i];
+
+        if (sheet->widths[i] == 0)
+            continue;
+        write_cell(cell->at ? cell->at : "", cell->size, sheet->widths[i], sheet->is_number[i],
+                   i == last);
+        if (i < last)
+            printf("%*s", GAP, "");
+    }
+}
+
+static void write_sheet(const grid *sheet)
 {
     bool has_colour = tool_has_colour(stdout);
+    size_t last = 0;
 
+    for (size_t i = 0; i < sheet->columns; i++)
+        if (sheet->widths[i])
+            last = i;
     for (size_t row = 0; row < sheet->rows; row++) {
         if (row == 0 && has_colour)
             fputs("\033[1m", stdout);
-        for (size_t i = 0; i < columns; i++) {
-            const tool_text *cell = &sheet->cells[row * sheet->columns + i];
-
-            if (i)
-                printf("%*s", GAP, "");
-            write_cell(cell->at ? cell->at : "", cell->size, sheet->widths[i], sheet->is_number[i],
-                       i + 1 == columns);
-        }
+        write_row(sheet, row, last);
         fputs(row == 0 && has_colour ? "\033[0m\n" : "\n", stdout);
     }
 }
@@ -205,20 +254,18 @@ static void free_sheet(grid *sheet)
 void tool_write_table(const tool_rows *rows, bool is_list)
 {
     grid sheet;
-    size_t shown = 0, fitting;
+    size_t left_out;
 
     if (rows->count == 0 || rows->name_count == 0)
         return;
     sheet = is_list ? lay_out(rows) : lay_out_upright(rows);
     measure(&sheet);
-    while (shown < sheet.columns && sheet.cells[shown].size)
-        shown++;
-    fitting = fit(&sheet, shown, tool_width());
-    write_sheet(&sheet, fitting);
-    if (fitting < shown) {
+    left_out = fit(&sheet, tool_width());
+    write_sheet(&sheet);
+    if (left_out) {
         fflush(stdout);
-        tool_note("%zu more column%s: make the terminal wider, or --select, or -o json",
-                  shown - fitting, shown - fitting == 1 ? "" : "s");
+        tool_note("%zu more column%s: make the terminal wider, or --select, or -o json", left_out,
+                  left_out == 1 ? "" : "s");
     }
     free_sheet(&sheet);
 }

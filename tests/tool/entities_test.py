@@ -182,7 +182,7 @@ class Queries(TavolaTest):
 
     def test_tail(self):
         self.assertEqual(self.ok("tail", "Log", "c", "-n", "2", "--select", "RowKey", "-o",
-                                 "value"), "r0\nr1\n")
+                                 "value"), "r3\nr2\n")
         self.assertEqual(len(self.ok("tail", "Log", "c").splitlines()), 4)
 
     def test_a_table_that_is_not_there(self):

@@ -1,4 +1,4 @@
-/* Several entities: query, count, keys, tail, explain. */
+/* Several entities: query, count, keys, explain. */
 #include "../query.h"
 #include "../text.h"
 #include "../values.h"
@@ -160,32 +160,6 @@ static tool_exit keys(tool_run *run)
                           print_keys);
 }
 
-static tool_exit tail(tool_run *run)
-{
-    int64_t number = 10;
-    tavola_table *table = NULL;
-    tavola_page *page = NULL;
-    tool_output *output = NULL;
-    tool_exit exit = tool_number_of(run, TOOL_FLAG_NUMBER, 1, 1000000, &number);
-    tavola_err err;
-
-    if (!exit)
-        exit = tool_table(run, run->args[0], &table);
-    if (!exit)
-        exit = tool_output_open(run, true, &output);
-    if (!exit) {
-        err = tavola_tail(table, run->args[1], (uint32_t)number, run->call, &page);
-        if (err)
-            exit = tool_fail(run, err, NULL);
-    }
-    for (size_t i = 0; !exit && i < tavola_page_count(page); i++)
-        tool_output_entity(output, tavola_page_at(page, i));
-    tool_output_close(output);
-    tavola_page_free(page);
-    tavola_table_close(table);
-    return exit;
-}
-
 /* Takes what query takes, so that one word changes, and sends nothing. */
 static tool_exit explain(tool_run *run)
 {
@@ -227,14 +201,17 @@ const tool_verb tool_query_verbs[] = {
                  "Sales 30:int32 --plan\n"},
     {"count", "TABLE [FILTER [VALUE]...]",
      "How many entities pass a filter; reads all their keys, except of a whole table of a Tavola",
-     1, -1, 0, .run = count, .is_plain = true},
+     1, -1, 0, .run = count, .is_plain = true,
+     .examples = "  tavola count Employees\n"
+                 "  tavola count Employees \"PartitionKey eq ?\" Sales\n"},
     {"keys", "TABLE [PARTITION [ROW-PREFIX]]",
      "The keys of entities: of all, of a partition, of row keys that begin so", 1, 3,
-     TOOL_BIT(PARTITIONS) | PAGING, .run = keys},
-    {"tail", "TABLE PARTITION", "The newest entities of a log, the newest first (log tail pattern)",
-     2, 2, TOOL_BIT(NUMBER) | TOOL_BIT(SELECT), .run = tail},
+     TOOL_BIT(PARTITIONS) | PAGING, .run = keys,
+     .examples = "  tavola keys Employees --partitions\n"
+                 "  tavola keys Employees Sales 2\n"},
     {"explain", "TABLE [FILTER [VALUE]...]",
      "How a query will be answered and what to do about it; sends nothing", 1, -1, 0,
-     .run = explain, .is_plain = true},
+     .run = explain, .is_plain = true,
+     .examples = "  tavola explain Employees \"Email eq 'junc@contoso.com'\"\n"},
     {0},
 };

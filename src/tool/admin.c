@@ -4,6 +4,7 @@
  * that has proven on the same connection to know it (src/model/auth/admin_token.h).
  */
 #include "admin.h"
+#include "json_find.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -142,25 +143,6 @@ static tool_exit read_token(const char *path, tool_text *ret_token)
     }
     explicit_bzero(line, sizeof line);
     close(fd);
-    return exit;
-}
-
-/* The token of --token-file, $TAVOLA_ADMIN_TOKEN_FILE or admin.token of --data; wipe it. */
-static tool_exit find_token(const tool_run *run, tool_text *ret_token)
-{
-    const char *data = tool_value_of(run, TOOL_FLAG_DATA);
-    const char *file = tool_value_of(run, TOOL_FLAG_TOKEN_FILE);
-    tool_text path = {0};
-    tool_exit exit;
-
-    if (!file && !data)
-        file = value_or_environment(run, TOOL_FLAG_TOKEN_FILE, "TAVOLA_ADMIN_TOKEN_FILE");
-    if (file)
-        tool_text_puts(&path, file);
-    else
-        tool_text_printf(&path, "%s/admin.token", data ? data : "./data");
-    exit = read_token(path.at, ret_token);
-    tool_text_done(&path);
     return exit;
 }
 
@@ -448,14 +430,71 @@ bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_a
     return is_well;
 }
 
+/*
+ * Where the server says that its token lies.  Whoever answers may name any file, so it must be a
+ * token's, and our own: one that another user has made may hold what that user knows, who could
+ * then prove to know it.
+ */
+static tool_exit find_file(const tool_admin *admin, tool_text *ret_path, bool *ret_has_answer,
+                           char reterr_why[WHY_SIZE])
+{
+    static const char name[] = "/" TV_ADMIN_TOKEN_FILE;
+    tool_request request = {.method = "GET", .path = "/token-file"};
+    tool_answer answer = {0};
+    struct stat stat_of;
+    tool_exit exit = TOOL_OK;
+
+    *ret_has_answer = tool_admin_ask(admin, &request, &answer, reterr_why);
+    if (*ret_has_answer && answer.status == 200)
+        tool_json_text(tool_json_get(tool_json_of(answer.body.at), "file"), ret_path);
+    if (*ret_has_answer && !ret_path->size)
+        tool_text_puts(ret_path, "./data/" TV_ADMIN_TOKEN_FILE); /* an older server */
+    else if (*ret_has_answer && (ret_path->at[0] != '/' || ret_path->size <= strlen(name) ||
+                                 strcmp(ret_path->at + ret_path->size - strlen(name), name) != 0))
+        exit = tool_trouble("the server at %s answers with something else", admin->url);
+    else if (*ret_has_answer && stat(ret_path->at, &stat_of) == 0 && stat_of.st_uid != geteuid()) {
+        tool_trouble("the token of the server at %s is in %s, which belongs to another user: run "
+                     "it as that user, or name the file with --token-file",
+                     admin->url, ret_path->at);
+        exit = TOOL_DENIED;
+    }
+    tool_answer_done(&answer);
+    return exit;
+}
+
+/* The token of --token-file, --data, $TAVOLA_ADMIN_TOKEN_FILE or where the server has it; wipe it.
+ * Without an answer of a server that was asked for it there is none. */
+static tool_exit find_token(const tool_run *run, const tool_admin *admin, tool_text *ret_token,
+                            bool *ret_has_answer, char reterr_why[WHY_SIZE])
+{
+    const char *data = tool_value_of(run, TOOL_FLAG_DATA);
+    const char *file = tool_value_of(run, TOOL_FLAG_TOKEN_FILE);
+    tool_text path = {0};
+    tool_exit exit = TOOL_OK;
+
+    *ret_has_answer = true;
+    if (!file && !data)
+        file = value_or_environment(run, TOOL_FLAG_TOKEN_FILE, "TAVOLA_ADMIN_TOKEN_FILE");
+    if (file)
+        tool_text_puts(&path, file);
+    else if (data)
+        tool_text_printf(&path, "%s/" TV_ADMIN_TOKEN_FILE, data);
+    else
+        exit = find_file(admin, &path, ret_has_answer, reterr_why);
+    if (!exit && *ret_has_answer)
+        exit = read_token(path.at, ret_token);
+    tool_text_done(&path);
+    return exit;
+}
+
 tool_exit tool_admin_ask_with_token(const tool_run *run, const tool_admin *admin,
                                     tool_request request, tool_answer *ret_answer,
                                     bool *ret_has_answer, char reterr_why[200])
 {
     tool_text token = {0};
-    tool_exit exit = find_token(run, &token);
+    tool_exit exit = find_token(run, admin, &token, ret_has_answer, reterr_why);
 
-    if (!exit) {
+    if (!exit && *ret_has_answer) {
         request.token = token.at;
         *ret_has_answer = tool_admin_ask(admin, &request, ret_answer, reterr_why);
     }

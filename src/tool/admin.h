@@ -35,7 +35,7 @@ tool_exit tool_admin_open(const tool_run *run, tool_admin *ret_admin);
 /* Any status is an answer.  False, and a text that says why there is none. */
 bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_answer *ret_answer,
                     char reterr_why[200]);
-/* The same with the token, which is read for this request and wiped after it.  Something other than
+/* The same with the token, which is found and read for this request and wiped after it.  Something other than
  * TOOL_OK when there is none, or nobody who has proven to know it, which is told; else
  * `ret_has_answer` says what tool_admin_ask does. */
 tool_exit tool_admin_ask_with_token(const tool_run *run, const tool_admin *admin,

@@ -180,7 +180,8 @@ static tool_exit find_string(const tool_run *run, size_t nth, tool_text *ret_str
 
 static tool_exit open_client(tool_run *run, size_t nth)
 {
-    tavola_client_options options = {.struct_size = sizeof options, .application = "tavola-tool"};
+    tavola_client_options options = {
+        .struct_size = sizeof options, .application = "tavola-tool", .absent_is_final = true};
     tool_text string = {0};
     int64_t timeout_s = 0;
     char *text = NULL;

@@ -78,6 +78,18 @@ static const char *meaning_of(tavola_err err)
     }
 }
 
+const char *tool_remedy(tavola_err err, const char *where)
+{
+    static const char *const here[] = {"http://127.", "http://localhost", "http://[::1]"};
+
+    if (err != TAVOLA_ERR_NETWORK)
+        return "";
+    for (size_t i = 0; i < sizeof here / sizeof here[0]; i++)
+        if (strncmp(where, here[i], strlen(here[i])) == 0)
+            return "; './run' or 'tavolad' starts a server here, -c names another account";
+    return strstr(where, "://") ? "; is the name of the account right? -c names another" : "";
+}
+
 tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text)
 {
     const char *code = tavola_call_code(run->call);
@@ -94,6 +106,8 @@ tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text)
                      *message ? message : meaning_of(err));
     if (id)
         tool_text_printf(&line, " (request %s)", id);
+    if (was_sent)
+        tool_text_puts(&line, tool_remedy(err, message));
     say("tavola: ", line.at);
     tool_text_done(&line);
     return err == TAVOLA_ERR_INVALID && !was_sent ? TOOL_USAGE : tool_exit_of(err);

@@ -69,8 +69,9 @@
     X(ADMIN, "admin", 0, "URL",                                                                    \
       "the admin port of a tavolad; $TAVOLA_ADMIN, or http://127.0.0.1:10003")                     \
     X(TOKEN_FILE, "token-file", 0, "FILE",                                                         \
-      "where its token is; $TAVOLA_ADMIN_TOKEN_FILE, or admin.token of --data")                    \
-    X(DATA, "data", 0, "DIR", "the data folder of the server; ./data")                             \
+      "where its token is; $TAVOLA_ADMIN_TOKEN_FILE, or where the server says")                    \
+    X(DATA, "data", 0, "DIR",                                                                      \
+      "the data folder of the server, for its token; else the server says it")                     \
     X(SINCE, "since", 0, "MARK", "judge what came after this mark, in tests or a trial")           \
     X(CONFIG, "config", 0, "FILE", "what matters and what is allowed; ./tavola-lint.toml")         \
     X(TRACE, "trace", 0, "FILE", "judge what a server has written there with its flag --trace")    \

@@ -92,6 +92,9 @@ tool_exit tool_exit_of(tavola_err err);
 /* What an operation with run->call has failed with, as one line: code, message, request id.  `text`
  * is for errors that were found before anything was sent and left no message there; or NULL. */
 tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text);
+/* What to do where nothing answers, from "; " on; "" for other errors.  `where` begins with a URL.
+ */
+const char *tool_remedy(tavola_err err, const char *where);
 /* A mistake of the caller: one line that says what to do.  Returns TOOL_USAGE. */
 tool_exit tool_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Something else that failed: a file, a full disk.  Returns TOOL_FAILURE. */

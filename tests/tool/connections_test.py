@@ -2,7 +2,7 @@
 
 import subprocess
 
-from server import KEY
+from server import KEY, free_ports
 from tavola import PROGRAM, TavolaTest, wait_for_input
 
 
@@ -88,6 +88,41 @@ class Connections(TavolaTest):
         text = self.fails(6, "table", "list", "--timeout", "1", says="NETWORK|TIMEOUT",
                           env=self.plain | {"AZURE_STORAGE_CONNECTION_STRING": gone})
         self.assertNotIn(KEY, text)
+
+    def test_every_verb_says_so(self):
+        """One line with the address and what to do, after one attempt (retry_test.c counts)."""
+        port = free_ports(1)[0]
+        gone = self.plain | {"AZURE_STORAGE_CONNECTION_STRING": self.server.connection_string}
+        for service in ("table", "queue", "blob"):
+            gone["AZURE_STORAGE_CONNECTION_STRING"] = gone[
+                "AZURE_STORAGE_CONNECTION_STRING"].replace(
+                    f":{getattr(self.server, service + '_port')}/", f":{port}/")
+        says = (rf"\Atavola: NETWORK: http://127\.0\.0\.1:{port}\S*: .*; "
+                r"'\./run' or 'tavolad' starts a server here, -c names another account\n")
+        rows = self.home / "rows.ndjson"
+        rows.write_text('{"PartitionKey":"p","RowKey":"r"}\n')
+        for line in ("table list", "table create People", "table exists People",
+                     "insert People p r", "get People p r", "delete People p r --yes",
+                     "query People", "count People", "keys People", "keys People --partitions",
+                     "tail People p", f"import People {rows}", "export People -",
+                     "queue list", "queue create work", "message put work text",
+                     "container list", "blob list box", "table stats People",
+                     "table policy list People"):
+            with self.subTest(line):
+                done = self.run_tool(*line.split(), env=gone)
+                self.assertEqual((done.returncode, done.stdout), (6, b""))
+                self.assertRegex(done.stderr.decode(), says)
+                if line.split()[0] not in ("import", "export"):  # which tell how far they came
+                    self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        text = self.run_tool("ping", env=gone)
+        self.assertEqual(text.returncode, 6)
+        self.assertRegex(text.stderr.decode(), rf"\Atavola: NETWORK: http://127\.0\.0\.1:{port}: ")
+
+    def test_a_host_that_does_not_exist(self):
+        nowhere = self.plain | {"AZURE_STORAGE_CONNECTION_STRING":
+                                f"AccountName=a;AccountKey={KEY};TableEndpoint=http://no.invalid/a"}
+        self.fails(6, "table", "list", env=nowhere,
+                   says="NETWORK: http://no.invalid: .*; is the name of the account right\\?")
 
     def test_keys_never_appear_in_ps(self):
         """While it runs (it waits for its standard input) nobody sees the key."""

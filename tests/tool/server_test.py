@@ -15,6 +15,7 @@ import urllib.request
 import admin_proof
 from server import Server, free_ports
 from tavola import TIMEOUT_S, TavolaTest, needs_tavolad
+from until import until
 
 HAS_IPV6 = os.path.exists("/proc/net/if_inet6")
 
@@ -102,7 +103,22 @@ class Looking(Operators):
         deadline = time.monotonic() + TIMEOUT_S  # it answers before it has printed
         while "Ctrl-C ends it.\n" not in self.server.log() and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.assertIn(f"\n\nCommand line: {tool} help\nCtrl-C ends it.\n", self.server.log())
+        self.assertIn(f"\n\nCommand line: {tool} help\n"
+                      f"   by its name: export PATH=\"$PATH:{tool.parent}\"\nCtrl-C ends it.\n",
+                      self.server.log())
+
+    def test_by_its_name_where_a_shell_finds_it(self):
+        folder = self.home / "found"
+        folder.mkdir()
+        (folder / "tavola").symlink_to(pathlib.Path(self.server.program).resolve().parent / "tavola")
+        if not (folder / "tavola").exists():
+            self.skipTest("the tool does not lie beside the server")
+        path = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", path)
+        os.environ["PATH"] = f"/nowhere::{path}:{folder}"
+        with Server() as server:
+            until(lambda: "Ctrl-C ends it.\n" in server.log(), "it has printed")
+            self.assertIn("\n\nCommand line: tavola help\nCtrl-C ends it.\n", server.log())
 
     def test_status(self):
         self.ok("table", "create", "Looked")
@@ -140,8 +156,9 @@ class Looking(Operators):
         self.assertEqual(self.ok("server", "check", "--admin", self.server.admin_url + "/",
                                  env=self.at("http://127.0.0.1:1")), "ok\n")
         nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
-        for verb in (("check",), ("status",), ("metrics",), ("backup", "/nowhere/new")):
-            self.fails(6, "server", *verb, env=self.at(nobody), says="Connection refused")
+        for verb in (("check",), ("status",), ("metrics",), ("backup", "/nowhere/new"), ("url",)):
+            self.fails(6, "server", *verb, env=self.at(nobody),
+                       says=f"no server answers at {nobody}: Connection refused; './run' or 'tavolad'")
 
     def test_a_server_that_is_not_well(self):
         answer = http(503, "unhealthy: the disk is \x1b[31mfull\nunhealthy: a blob is damaged\n")
@@ -241,11 +258,42 @@ class BackingUp(Operators):
                                   says=says)
                 self.assertNotIn(self.token(), said)
         self.fails(2, *self.backup("secret", "--data", str(self.home)), says="no token in")
-        self.fails(2, *self.backup("secret"), says="no token in ./data/admin.token")
+        with OneAnswer(http(404, "an older one\n")) as other:
+            self.fails(2, "server", "url", env=self.at(other.url),
+                       says="no token in ./data/admin.token")
         self.fails(1, *self.backup("secret", "--token-file", "/"), says="not a file")
         self.assertFalse((self.backups / "secret").exists())
         self.ok(*self.backup("by-environment"), env=self.env | {
             "TAVOLA_ADMIN_TOKEN_FILE": os.path.join(self.server.data, "admin.token")})
+
+    def test_the_server_says_where_its_token_is(self):
+        """So it works from any folder; a file that is not ours is not taken."""
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir("/")
+        link = self.ok("server", "url")
+        self.assertRegex(link, rf"\A{self.server.admin_url}/#/login/[0-9a-f]{{64}}\n\Z")
+        with urllib.request.urlopen(f"{self.server.admin_url}/token-file") as reply:
+            self.assertEqual(json.loads(reply.read()),
+                             {"file": os.path.realpath(f"{self.server.data}/admin.token")})
+        (self.home / "strange").mkdir()
+        strange = self.home / "strange/admin.token"
+        strange.write_text("5" * 64)
+        strange.chmod(0o600)
+        for path, code, says in (
+                (str(strange), 5, "does not prove that it knows the token"),
+                ("/nowhere/admin.token", 2, "no token in /nowhere/admin.token"),
+                ("admin.token", 1, "answers with something else"),
+                ("/etc/passwd", 1, "answers with something else"),
+                ("/admin.tokens", 1, "answers with something else")):
+            with self.subTest(path), OneAnswer(http(200, json.dumps({"file": path}))) as other:
+                self.fails(code, "server", "url", env=self.at(other.url), says=says)
+        if os.geteuid() == 0:  # as root: a token that another user has made and knows
+            os.chown(strange, 65534, -1)
+            answer = http(200, json.dumps({"file": str(strange)}))
+            with OneAnswer(answer, token="5" * 64) as other:
+                self.fails(5, "server", "url", env=self.at(other.url),
+                           says="which belongs to another user: .* --token-file")
+                self.assertEqual(len(other.asked), 1)
 
     def test_the_token_goes_to_a_tavolad_only(self):
         with OneAnswer(http(200, "hello\n")) as other:

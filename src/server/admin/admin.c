@@ -388,6 +388,7 @@ static const tv_admin_route routes[] = {
      "the last lines of the log; ?after=&level=&text=&lines=; needs the token"},
     {"/proof", TV_METHOD_GET, false, tv_admin_get_proof, tv_admin_has_token,
      "?nonce=: that this server knows its token, before that is sent"},
+    {"/token-file", TV_METHOD_GET, false, tv_admin_get_token_file, tv_admin_has_token, NULL},
     {"/link", TV_METHOD_POST, true, post_link, has_page, NULL},
     {"/shapes", TV_METHOD_GET, true, tv_admin_get_shapes, tv_admin_has_watch,
      "kinds of queries and what they cost, of the last hour; ?account=&table="},

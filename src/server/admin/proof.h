@@ -9,6 +9,12 @@
 
 int tv_admin_get_proof(tv_admin *admin, tv_request *req);
 
+/**
+ * GET /token-file: {"file": PATH}, where the token lies, so that a tool finds it from any folder.
+ * For everybody on this machine: the file itself is for its owner alone.
+ */
+int tv_admin_get_token_file(tv_admin *admin, tv_request *req);
+
 /** Whether there is a token to prove. */
 bool tv_admin_has_token(const tv_admin *admin);
 

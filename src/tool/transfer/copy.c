@@ -240,8 +240,7 @@ static tool_exit say_end(copy_run *copy, const xfer_pages *pages, tavola_err err
     xfer_progress_clear(&copy->progress);
     xfer_progress_sum(&copy->progress, copy->written + copy->existing, sum);
     if (copy->load.trouble) {
-        tool_trouble("%s: the rest was not written", copy->load.trouble_code);
-        exit = xfer_load_exit(&copy->load);
+        exit = xfer_load_tell(&copy->load, copy->to_url.at);
     } else if (copy->refused) {
         tool_trouble("an entity was refused: the rest was not copied");
         exit = tool_exit_of(copy->refused);

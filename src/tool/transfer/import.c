@@ -341,8 +341,7 @@ static tool_exit finish(import_run *import)
         exit = tool_trouble("the file of errors cannot be written: %s",
                             strerror(import->bad.out.error));
     else if (import->load.trouble) {
-        tool_trouble("%s: the rest was not written", import->load.trouble_code);
-        exit = xfer_load_exit(&import->load);
+        exit = xfer_load_tell(&import->load, import->target);
     } else if (must_stop_for_bad(import)) {
         tool_trouble("%s: a bad line; --skip-bad goes on without it", file_of(import));
         exit = import->worst == TAVOLA_ERR_EXISTS ? TOOL_CONFLICT : TOOL_FAILURE;

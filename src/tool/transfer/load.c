@@ -114,8 +114,10 @@ void xfer_load_drain(xfer_load *load, tool_run *run)
         load->trouble = err;
 }
 
-tool_exit xfer_load_exit(const xfer_load *load)
+tool_exit xfer_load_tell(const xfer_load *load, const char *target)
 {
+    tool_trouble("%s: %s: the rest was not written%s", load->trouble_code, target,
+                 tool_remedy(load->trouble, target));
     return load->trouble == TAVOLA_ERR_UNKNOWN_OUTCOME ? TOOL_UNAVAILABLE
                                                        : tool_exit_of(load->trouble);
 }

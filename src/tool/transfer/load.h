@@ -46,10 +46,10 @@ tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity);
 void xfer_load_drain(xfer_load *load, tool_run *run);
 
 /**
- * The exit code for the trouble.  A write whose outcome is not known counts as a service that was
- * not there: whoever repeats a transfer need not look first.
+ * One line about the trouble, and its exit code.  A write whose outcome is not known counts as a
+ * service that was not there: whoever repeats a transfer need not look first.
  */
-tool_exit xfer_load_exit(const xfer_load *load);
+tool_exit xfer_load_tell(const xfer_load *load, const char *target);
 
 /** Whether the table has the entity just so.  When that cannot be found out: false, and that is the
  * load's trouble. */

@@ -57,13 +57,21 @@ const tool_verb tool_transfer_verbs[] = {
      LOADING | TOOL_BIT(FORMAT) | TOOL_BIT(TYPES) | TOOL_BIT(SEPARATOR) |
          TOOL_BIT(FIRST_ROW_TYPES) | TOOL_BIT(ERRORS) | TOOL_BIT(SKIP_BAD) | TOOL_BIT(RESUME) |
          TOOL_BIT(FROM_LINE) | TOOL_BIT(DRY_RUN),
-     .run = xfer_import},
+     .run = xfer_import,
+     .examples = "  tavola import Employees employees.typed.csv --create\n"
+                 "  tavola import Employees staff.csv --types Age:int32,Hired:datetime\n"
+                 "  tavola import Employees - --on-conflict replace < more.ndjson\n"},
     {"export", "TABLE [FILE]", "Write all entities to a file: NDJSON, JSON, CSV", 1, 2,
      TOOL_BIT(WHERE) | TOOL_BIT(SELECT) | TOOL_BIT(TIMESTAMPS) | TOOL_BIT(OVERWRITE) |
          TOOL_BIT(RESUME),
-     .run = xfer_export},
+     .run = xfer_export,
+     .examples =
+         "  tavola export Employees employees.typed.csv --overwrite\n"
+         "  tavola export Employees - --where \"PartitionKey eq 'Sales'\" > sales.ndjson\n"},
     {"copy", "TABLE [-c FROM] [TABLE] [-c TO]", "Copy all entities to another table or account", 1,
      2, LOADING | TOOL_BIT(WHERE) | TOOL_BIT(VERIFY) | TOOL_BIT(RESUME), .run = xfer_copy,
-     .is_pair = true},
+     .is_pair = true,
+     .examples = "  tavola copy Employees EmployeesOld --create --verify\n"
+                 "  tavola copy -c live Employees -c test EmployeesCopy --create\n"},
     {0},
 };

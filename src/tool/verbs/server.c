@@ -12,8 +12,7 @@ tool_exit tool_server_get(const tool_admin *admin, const char *path, tool_answer
 
     if (tool_admin_ask(admin, &(tool_request){.method = "GET", .path = path}, ret_answer, why))
         return TOOL_OK;
-    tool_trouble("no server answers at %s: %s", admin->url, why);
-    return TOOL_UNAVAILABLE;
+    return tool_server_absent(admin, why);
 }
 
 /* Texts of the server become one line: "unhealthy: a\nunhealthy: b\n" is "a; b". */
@@ -366,14 +365,18 @@ static tool_exit url(tool_run *run)
 
 const tool_verb tool_server_verbs[] = {
     {"server status", "", "Health, version and main metrics of a tavolad; exit code as of check", 0,
-     0, TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = status},
+     0, TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = status,
+     .examples = "  tavola server status\n"
+                 "  tavola server status --admin http://10.0.0.7:10003\n"},
     {"server check", "", "For scripts: exit code 0 well, 1 not well, 6 not reachable", 0, 0,
-     TOOL_BIT(ADMIN), .run = check, .is_plain = true},
+     TOOL_BIT(ADMIN), .run = check, .is_plain = true,
+     .examples = "  tavola server check || echo \"the server is not well\"\n"},
     {"server metrics", "", "All metrics, as Prometheus gets them", 0, 0, TOOL_BIT(ADMIN),
-     .run = metrics},
+     .run = metrics, .examples = "  tavola server metrics | grep tavola_requests_total\n"},
     {"server url", "", "A link into the page of a running tavolad, which works once", 0, 0,
      TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = url, .is_plain = true,
-     .examples = "  tavola server url --data /var/lib/tavola\n"},
+     .examples =
+         "  tavola server url\n  tavola server url --token-file /run/secrets/admin.token\n"},
     {"server backup", "DIR", "Back up a running tavolad to a new folder, and wait for it", 1, 1,
      TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(BASE),
      .run = tool_server_backup,

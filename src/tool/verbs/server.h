@@ -9,6 +9,8 @@ tool_exit tool_server_get(const tool_admin *admin, const char *path, tool_answer
  * is there to be looked at; with 0 any status will do.  Free it in any case. */
 tool_exit tool_server_ask(tool_run *run, const char *method, const char *path, int status,
                           tool_answer *ret_answer);
+/* No answer: told with what to do; TOOL_UNAVAILABLE. */
+tool_exit tool_server_absent(const tool_admin *admin, const char *why);
 /* Add a parameter to the query string of a path. */
 void tool_path_add(tool_text *path, const char *name, const char *value);
 /* An answer that is not the one that was hoped for. */

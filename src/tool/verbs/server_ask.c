@@ -14,6 +14,14 @@ void tool_path_add(tool_text *path, const char *name, const char *value)
     }
 }
 
+tool_exit tool_server_absent(const tool_admin *admin, const char *why)
+{
+    tool_trouble("no server answers at %s: %s; './run' or 'tavolad' starts one, --admin names "
+                 "another",
+                 admin->url, why);
+    return TOOL_UNAVAILABLE;
+}
+
 tool_exit tool_server_ask(tool_run *run, const char *method, const char *path, int status,
                           tool_answer *ret_answer)
 {
@@ -26,8 +34,7 @@ tool_exit tool_server_ask(tool_run *run, const char *method, const char *path, i
     if (!exit)
         exit = tool_admin_ask_with_token(run, &admin, request, ret_answer, &has_answer, why);
     if (!exit && !has_answer) {
-        tool_trouble("no server answers at %s: %s", admin.url, why);
-        exit = TOOL_UNAVAILABLE;
+        exit = tool_server_absent(&admin, why);
     } else if (!exit && status && ret_answer->status != status) {
         exit = tool_server_refused(&admin, ret_answer);
     }

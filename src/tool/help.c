@@ -1,34 +1,70 @@
 /* Help, made of the tables of verbs and flags. */
 #include "help.h"
 #include "text.h"
+#include "verbs/resource.h"
 
 #include <string.h>
 
-void tool_help_flags(tool_flag_set flags, FILE *to)
+/* What a flag means to one verb, where it is not the same for all that take it. */
+static const struct {
+    tool_flag_id id;
+    const char *verb, *help;
+    const char *value; /* NULL: as the flag has it */
+} meanings[] = {
+    {TOOL_FLAG_TYPES, "sas make", "of s (service), c (container, table, queue), o (object)",
+     "LETTERS"},
+    {TOOL_FLAG_TYPES, "import",
+     "of columns of a plain CSV file: Age:int32,Due:datetime, the others are Strings", "LIST"},
+    {TOOL_FLAG_FORMAT, "import", "of the file: ndjson, json, typed-csv or csv", NULL},
+    {TOOL_FLAG_FORMAT, "lint", "of the report: text, github, junit, json or sarif", NULL},
+    {TOOL_FLAG_PARALLEL, "bench", "requests on their way at the same time, 1 to 256; 8", NULL},
+    {TOOL_FLAG_LIMIT, "advise", "at most this many findings", NULL},
+};
+
+/* The flag as this verb takes it; `verb` NULL: as all do. */
+static tool_flag flag_of(tool_flag_id id, const tool_verb *verb)
+{
+    tool_flag flag = tool_flags[id];
+
+    for (size_t i = 0; verb && i < sizeof meanings / sizeof meanings[0]; i++)
+        if (meanings[i].id == id && strcmp(meanings[i].verb, verb->name) == 0) {
+            flag.help = meanings[i].help;
+            flag.value = meanings[i].value ? meanings[i].value : flag.value;
+        }
+    return flag;
+}
+
+static void list_flags(tool_flag_set flags, const tool_verb *verb, FILE *to)
 {
     for (int id = 0; id < TOOL_FLAGS_END; id++) {
-        const tool_flag *flag = &tool_flags[id];
+        tool_flag flag = flag_of((tool_flag_id)id, verb);
         char left[64];
 
         if (!(flags & TOOL_BIT_OF(id)))
             continue;
-        snprintf(left, sizeof left, "%s%c%s--%s%s%s", flag->letter ? "-" : " ",
-                 flag->letter ? flag->letter : ' ', flag->letter ? ", " : "  ", flag->name,
-                 flag->value ? " " : "", flag->value ? flag->value : "");
+        snprintf(left, sizeof left, "%s%c%s--%s%s%s", flag.letter ? "-" : " ",
+                 flag.letter ? flag.letter : ' ', flag.letter ? ", " : "  ", flag.name,
+                 flag.value ? " " : "", flag.value ? flag.value : "");
         if (strlen(left) > 28)
-            fprintf(to, "  %s\n  %-28s %s\n", left, "", flag->help);
+            fprintf(to, "  %s\n  %-28s %s\n", left, "", flag.help);
         else
-            fprintf(to, "  %-28s %s\n", left, flag->help);
+            fprintf(to, "  %-28s %s\n", left, flag.help);
     }
 }
 
 void tool_help_verb(const tool_verb *verb, FILE *to)
 {
+    tool_flag_set common = TOOL_COMMON_FLAGS;
+
+    /* Who asks the admin port has no account; statistics can be had of both. */
+    if ((verb->flags & TOOL_BIT(ADMIN)) && verb->run != tool_table_stats)
+        common &= ~TOOL_BIT(CONNECTION);
+    if (verb->examples)
+        fprintf(to, "For example:\n%s\n", verb->examples);
     fprintf(to, "usage: tavola %s%s%s [flags]\n\n  %s.\n\nFlags:\n", verb->name,
             *verb->arguments ? " " : "", verb->arguments, verb->help ? verb->help : "For scripts");
-    tool_help_flags(verb->flags | TOOL_COMMON_FLAGS, to);
-    if (verb->examples)
-        fprintf(to, "\nFor example:\n%s", verb->examples);
+    list_flags(verb->flags, verb, to);
+    list_flags(common, verb, to);
 }
 
 /* All verbs whose names begin with the words. */
@@ -66,7 +102,7 @@ void tool_help(FILE *to)
           to);
     list_verbs("", to);
     fputs("\nFlags of all commands:\n", to);
-    tool_help_flags(TOOL_COMMON_FLAGS, to);
+    list_flags(TOOL_COMMON_FLAGS, NULL, to);
     fputs("\n'tavola help VERB' tells more.  Values are typed by their suffix: Age:int32=30; a "
           "value without one is a String.\n",
           to);

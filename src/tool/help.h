@@ -5,7 +5,6 @@
 
 void tool_help(FILE *to);
 void tool_help_verb(const tool_verb *verb, FILE *to);
-void tool_help_flags(tool_flag_set flags, FILE *to);
 /* The help of the verb of this name, or of all verbs that begin with it. */
 tool_exit tool_help_words(const char *const *words, size_t count);
 

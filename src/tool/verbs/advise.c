@@ -102,7 +102,8 @@ static tool_exit advise_mark(tool_run *run)
 
 const tool_verb tool_advise_verbs[] = {
     {"advise mark", "", "Begin a run: prints the mark that 'advise --since' takes", 0, 0,
-     ADMIN_FLAGS, .run = advise_mark, .is_plain = true},
+     ADMIN_FLAGS, .run = advise_mark, .is_plain = true,
+     .examples = "  MARK=$(tavola advise mark)\n"},
     {"advise", "[TABLE]",
      "What the design guide says about how tables are used, the costliest first", 0, 1,
      ADMIN_FLAGS | TOOL_BIT(SINCE) | TOOL_BIT(JSON) | TOOL_BIT(LIMIT) | TOOL_BIT(COST) |

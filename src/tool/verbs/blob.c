@@ -310,20 +310,24 @@ static tool_exit delete (tool_run *run)
 }
 
 const tool_verb tool_blob_verbs[] = {
-    TOOL_RESOURCE_ROWS("container", "CONTAINER", 0),
+    TOOL_RESOURCE_ROWS("container", "CONTAINER", "photos", 0),
     {"blob list", "CONTAINER", "The blobs of a container", 1, 1,
      TOOL_BIT(PREFIX) | TOOL_BIT(DELIMITER) | TOOL_BIT(LIMIT) | TOOL_BIT(PAGE_SIZE) |
          TOOL_BIT(TOKEN) | TOOL_BIT(SELECT),
-     .run = list},
+     .run = list, .examples = "  tavola blob list photos --prefix 2026/ --delimiter /\n"},
     {"blob upload", "CONTAINER BLOB FILE|-", "Write a file or standard input to a blob", 3, 3,
-     TOOL_BIT(CONTENT_TYPE) | TOOL_BIT(IF_MATCH) | TOOL_BIT(IF_ABSENT), .run = upload},
+     TOOL_BIT(CONTENT_TYPE) | TOOL_BIT(IF_MATCH) | TOOL_BIT(IF_ABSENT), .run = upload,
+     .examples = "  tavola blob upload photos ada.jpg portrait.jpg --content-type image/jpeg\n"},
     {"blob download", "CONTAINER BLOB FILE|-", "Write a blob to a file or standard output", 3, 3, 0,
-     .run = download},
+     .run = download,
+     .examples = "  tavola blob download photos ada.jpg copy.jpg\n"
+                 "  tavola blob download photos notes.txt - | wc -l\n"},
     {"blob show", "CONTAINER BLOB", "Size, type, time and ETag of a blob", 2, 2, TOOL_BIT(SELECT),
-     .run = show},
+     .run = show, .examples = "  tavola blob show photos ada.jpg\n"},
     {"blob exists", "CONTAINER BLOB", "Whether there is a blob: true, or false with exit code 3", 2,
-     2, 0, .run = exists, .is_plain = true},
+     2, 0, .run = exists, .is_plain = true, .examples = "  tavola blob exists photos ada.jpg\n"},
     {"blob delete", "CONTAINER BLOB", "Delete a blob and its snapshots", 2, 2,
-     TOOL_BIT(YES) | TOOL_BIT(IF_MATCH) | TOOL_BIT(IF_EXISTS), .run = delete},
+     TOOL_BIT(YES) | TOOL_BIT(IF_MATCH) | TOOL_BIT(IF_EXISTS), .run = delete,
+     .examples = "  tavola blob delete photos ada.jpg --yes\n"},
     {0},
 };

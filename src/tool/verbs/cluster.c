@@ -559,13 +559,15 @@ static tool_exit check(tool_run *run)
 
 const tool_verb tool_cluster_verbs[] = {
     {"cluster status", "", "Nodes, leader, ranges and rows of the cluster of a tavolad", 0, 0,
-     TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = status},
+     TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = status,
+     .examples = "  tavola cluster status --admin http://10.0.0.7:10003\n"},
     {"cluster ranges", "",
      "The ranges of its keys: size, load, why one is not split; the keys with a token", 0, 0,
-     TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(SELECT), .run = ranges},
+     TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(SELECT), .run = ranges,
+     .examples = "  tavola cluster ranges -o json\n"},
     {"cluster history", "", "What was done to ranges, the newest last, and how long writes waited",
      0, 0, TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(SELECT),
-     .run = history},
+     .run = history, .examples = "  tavola cluster history\n"},
     {"cluster check", "", "For scripts: exit code 0 well, 1 not well, 6 not reachable", 0, 0,
      TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = check, .is_plain = true,
      .examples = "  tavola cluster check\n"

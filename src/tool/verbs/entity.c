@@ -165,13 +165,16 @@ static tool_exit delete (tool_run *run)
 
 const tool_verb tool_entity_verbs[] = {
     {"get", "TABLE PARTITION ROW", "Read one entity by its keys", 3, 3, TOOL_BIT(SELECT),
-     .run = get},
+     .run = get,
+     .examples = "  tavola get Employees Sales 212\n"
+                 "  tavola get Employees Sales 212 --select Age -o value\n"},
     {"insert", KEYS_AND_PROPERTIES, "Add an entity; exit code 4 when there is one of these keys", 3,
      -1, 0, .run = insert,
      .examples = "  tavola insert Employees Sales 212 FirstName=Jun Age:int32=47\n  tavola insert "
                  "Photos 2026 1 Pic:binary=@portrait.jpg Taken:datetime=2026-01-02T03:04:05Z\n"},
     {"put", KEYS_AND_PROPERTIES, "Write a whole entity in place of what is there, if anything", 3,
-     -1, TOOL_BIT(IF_MATCH), .run = put},
+     -1, TOOL_BIT(IF_MATCH), .run = put,
+     .examples = "  tavola put Employees Sales 212 FirstName=Jun Age:int32=48\n"},
     {"merge", KEYS_AND_PROPERTIES, "Set some properties of an entity and leave the others", 3, -1,
      TOOL_BIT(IF_MATCH) | TOOL_BIT(OR_INSERT), .run = merge,
      .examples = "  tavola merge Employees Sales 212 Age:int32=48 --if-match \"$ETAG\"\n"},
@@ -179,7 +182,7 @@ const tool_verb tool_entity_verbs[] = {
      "Delete an entity by its keys, or all that pass a filter", 1, -1,
      TOOL_BIT(YES) | TOOL_BIT(IF_MATCH) | TOOL_BIT(IF_EXISTS) | TOOL_BIT(WHERE), .run = delete,
      .is_plain = true,
-     .examples = "  tavola delete Employees Sales 212\n  tavola delete Logins --where \"Day lt ?\" "
+     .examples = "  tavola delete Employees Sales 212 --yes\n  tavola delete Logins --where \"Day lt ?\" "
                  "20260101 --yes\n"},
     {0},
 };

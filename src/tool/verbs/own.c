@@ -26,8 +26,10 @@ static tool_exit describe(tool_run *run)
 
 const tool_verb tool_own_verbs[] = {
     {"completion", "bash|zsh|fish", "A script that completes commands in a shell", 1, 1, 0,
-     .run = tool_completion},
-    {"help", "[VERB]", "What a command does and takes", 0, 3, 0, .run = help},
+     .run = tool_completion, .examples = "  source <(tavola completion bash)\n"},
+    {"help", "[VERB]", "What a command does and takes", 0, 3, 0, .run = help,
+     .examples = "  tavola help query\n"
+                 "  tavola help table policy\n"},
     /* For scripts: not listed. */
     {"complete", "WORD...", NULL, 0, -1, 0, .run = tool_complete},
     {"describe", "", NULL, 0, 0, 0, .run = describe},

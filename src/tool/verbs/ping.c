@@ -85,6 +85,8 @@ static tool_exit ping(tool_run *run)
 
 const tool_verb tool_ping_verbs[] = {
     {"ping", "", "Whether the services answer, and the fastest of -n (3) answers", 0, 0,
-     TOOL_BIT(NUMBER), .run = ping},
+     TOOL_BIT(NUMBER), .run = ping,
+     .examples = "  tavola ping\n"
+                 "  tavola ping -c test -n 10\n"},
     {0},
 };

@@ -221,7 +221,7 @@ tool_exit tool_resource_exists(tool_run *run)
 }
 
 const tool_verb tool_table_verbs[] = {
-    TOOL_RESOURCE_ROWS("table", "TABLE",
+    TOOL_RESOURCE_ROWS("table", "TABLE", "Employees",
                        TOOL_BIT(START_PK) | TOOL_BIT(START_RK) | TOOL_BIT(END_PK) |
                            TOOL_BIT(END_RK)),
     {"table stats", "[TABLE [FILTER [VALUE]...]]",

@@ -55,29 +55,32 @@ tool_exit tool_sas_options(const tool_run *run, tavola_sas_options *ret_options)
 /* Print a signature that was made, or say why it was not; frees it. */
 tool_exit tool_sas_print(const tool_run *run, tavola_err err, char *query);
 
-/* The rows that all three have; `word` and `NAME` are literals. */
-#define TOOL_RESOURCE_ROWS(word, NAME, sas_flags)                                                  \
+/* The rows that all three have; `word`, `NAME` and `one`, a name for examples, are literals. */
+#define TOOL_RESOURCE_ROWS(word, NAME, one, sas_flags)                                             \
     {word " list",                                                                                 \
      "",                                                                                           \
      "The names of all " word "s",                                                                 \
      0,                                                                                            \
      0,                                                                                            \
      TOOL_BIT(PREFIX),                                                                             \
-     .run = tool_resource_list},                                                                   \
+     .run = tool_resource_list,                                                                    \
+     .examples = "  tavola " word " list --prefix a\n"},                                           \
         {word " create",                                                                           \
          NAME,                                                                                     \
          "Create a " word,                                                                         \
          1,                                                                                        \
          1,                                                                                        \
          TOOL_BIT(IF_ABSENT),                                                                      \
-         .run = tool_resource_create},                                                             \
+         .run = tool_resource_create,                                                              \
+         .examples = "  tavola " word " create " one " --if-absent\n"},                            \
         {word " delete",                                                                           \
          NAME,                                                                                     \
          "Delete a " word " and all that is in it",                                                \
          1,                                                                                        \
          1,                                                                                        \
          TOOL_BIT(YES) | TOOL_BIT(IF_EXISTS),                                                      \
-         .run = tool_resource_delete},                                                             \
+         .run = tool_resource_delete,                                                              \
+         .examples = "  tavola " word " delete " one " --yes\n"},                                  \
         {word " exists",                                                                           \
          NAME,                                                                                     \
          "Whether there is a " word ": true, or false with exit code 3",                           \
@@ -85,27 +88,39 @@ tool_exit tool_sas_print(const tool_run *run, tavola_err err, char *query);
          1,                                                                                        \
          0,                                                                                        \
          .run = tool_resource_exists,                                                              \
-         .is_plain = true},                                                                        \
-        {word " policy list",    NAME, "The stored access policies of a " word, 1, 1, 0,           \
-         .run = tool_policy_list},                                                                 \
+         .is_plain = true,                                                                         \
+         .examples = "  tavola " word " exists " one "\n"},                                        \
+        {word " policy list",                                                                      \
+         NAME,                                                                                     \
+         "The stored access policies of a " word,                                                  \
+         1,                                                                                        \
+         1,                                                                                        \
+         0,                                                                                        \
+         .run = tool_policy_list,                                                                  \
+         .examples = "  tavola " word " policy list " one "\n"},                                   \
         {word " policy set",                                                                       \
          NAME " ID",                                                                               \
          "Store an access policy, or change that of this id",                                      \
          2,                                                                                        \
          2,                                                                                        \
          TOOL_BIT(PERMISSIONS) | TOOL_BIT(START) | TOOL_BIT(EXPIRY),                               \
-         .run = tool_policy_set},                                                                  \
+         .run = tool_policy_set,                                                                   \
+         .examples = "  tavola " word " policy set " one " readers --permissions r --expiry "      \
+                     "2030-01-01\n"},                                                              \
         {word " policy delete",                                                                    \
          NAME " ID",                                                                               \
          "Remove a policy, and with it every signature that names it",                             \
          2,                                                                                        \
          2,                                                                                        \
          TOOL_BIT(YES),                                                                            \
-         .run = tool_policy_delete},                                                               \
+         .run = tool_policy_delete,                                                                \
+         .examples = "  tavola " word " policy delete " one " readers --yes\n"},                   \
     {                                                                                              \
         word " sas", NAME, "Make a shared access signature for a " word, 1, 1,                     \
-            TOOL_SAS_FLAGS | TOOL_BIT(POLICY) | (sas_flags), .run = tool_resource_sas,             \
-                                                             .is_plain = true                      \
+            TOOL_SAS_FLAGS | TOOL_BIT(POLICY) | (sas_flags),                                       \
+            .run = tool_resource_sas, .is_plain = true,                                            \
+            .examples = "  tavola " word " sas " one " --permissions r --expiry +1h\n"             \
+                        "  tavola " word " sas " one " --policy readers\n"                         \
     }
 
 #endif

@@ -165,10 +165,14 @@ static tool_exit explain(tool_run *run)
 
 const tool_verb tool_sas_verbs[] = {
     {"sas make", "", "Make a shared access signature for the account", 0, 0,
-     TOOL_SAS_FLAGS | TOOL_BIT(SERVICES) | TOOL_BIT(TYPES), .run = make, .is_plain = true},
+     TOOL_SAS_FLAGS | TOOL_BIT(SERVICES) | TOOL_BIT(TYPES), .run = make, .is_plain = true,
+     .examples = "  tavola sas make --services t --types sco --permissions rl --expiry +1h\n"},
     {"sas explain", "[@FILE|-]", "What a signature on standard input allows, and until when", 0, 1,
-     0, .run = explain},
+     0, .run = explain,
+     .examples =
+         "  tavola table sas Employees --permissions r --expiry +1h | tavola sas explain\n"},
     {"blob sas", "CONTAINER BLOB", "Make a shared access signature for a blob", 2, 2,
-     TOOL_SAS_FLAGS | TOOL_BIT(POLICY), .run = blob_sas, .is_plain = true},
+     TOOL_SAS_FLAGS | TOOL_BIT(POLICY), .run = blob_sas, .is_plain = true,
+     .examples = "  tavola blob sas photos ada.jpg --permissions r --expiry +15m\n"},
     {0},
 };

@@ -40,11 +40,50 @@ class Help(WithProgram):
                 self.assertIn(f"  {name} {arguments}".rstrip(), whole)
                 self.assertIn(text, whole)
                 one = self.ok("help", *name.split())
-                self.assertTrue(one.startswith(f"usage: tavola {name} {arguments}".rstrip()))
+                self.assertRegex(one, r"\AFor example:\n(  .*\n)+\nusage: ")
+                self.assertIn(f"\nusage: tavola {name} {arguments}".rstrip(), one)
+                self.assertIn(f"tavola {name}", one.split("usage:")[0])
                 self.assertEqual(self.ok(*name.split(), "--help"), one)
                 self.assertEqual(self.ok("-h", *name.split(), "too", "many", "words"), one)
         self.assertIn("table create TABLE", self.ok("help", "table"))
         self.assertNotIn("describe", whole)
+
+    def test_what_a_flag_means_to_another_verb_is_not_told(self):
+        for verb, told, untold in (
+                ("import", "--types LIST .*Age:int32", "signature|report|junit|LETTERS"),
+                ("sas make", r"--types LETTERS +of s \(service\)", "CSV file|Age:int32"),
+                ("lint", "--format FORMAT +of the report: text", "ndjson, json, typed-csv or csv"),
+                ("bench", "--parallel COUNT +requests", "batches"),
+                ("server url", "--admin URL", "--connection"),
+                ("table stats", "--connection", "nothing")):
+            with self.subTest(verb):
+                one = self.ok("help", *verb.split())
+                self.assertRegex(one, told)
+                self.assertNotRegex(one, untold)
+
+    def test_the_examples_of_the_help_are_valid(self):
+        """Each as it stands: what it names may be missing, but none is a mistake in the usage."""
+        for name, text in (("portrait.jpg", "x"), ("order.json", "{}"), ("commands.txt", "help\n"),
+                           ("more.ndjson", ""), ("staff.csv", "PartitionKey,RowKey,Age,Hired\n"),
+                           ("employees.typed.csv", "PartitionKey,RowKey\n")):
+            (self.home / name).write_text(text)
+        config = self.home / ".config/tavola"
+        config.mkdir(parents=True)
+        (config / "connections").write_text("".join(
+            f"{name} = {self.server.connection_string}\n" for name in ("live", "test")))
+        (config / "connections").chmod(0o600)
+        self.ok("table", "create", "Employees", "--if-absent")
+        count = 0
+        for name, _, _ in self.verbs:
+            text = self.ok("help", *name.split()).split("\n\nusage:")[0]
+            if "--admin URL" in self.ok("help", *name.split()):
+                continue  # of a server: server_test.py and others
+            for line in text.splitlines()[1:]:
+                with self.subTest(line):
+                    code, _, errors = self.shell(f"set -o pipefail; ETAG='*' ID=1 RECEIPT=1\n{line}")
+                    self.assertNotIn(code, (2, 127), errors)
+                    count += 1
+        self.assertGreater(count, 50)
 
     def test_version(self):
         self.assertRegex(self.ok("--version"), r"\Atavola \d+\.\d+\.\d+ \(libtavola 1\.0\.0\)\n\Z")
@@ -68,10 +107,16 @@ class Help(WithProgram):
             code, _, errors = self.shell("set -e\n" + block)
             self.assertEqual(code, 0, errors)
 
-    def test_the_tool_uses_the_shared_library(self):
-        """What it includes of the tree is a rule of tools/floors.py."""
-        linked = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True).stdout
-        self.assertIn("libtavola.so.1", linked)
+    def test_it_runs_wherever_it_is_copied_to(self):
+        """It is a program over tavola.h (a rule of tools/floors.py) that needs none of our files."""
+        copy = self.home / "elsewhere" / "tavola"
+        copy.parent.mkdir()
+        shutil.copy(PROGRAM, copy)
+        linked = subprocess.run(["ldd", copy], capture_output=True, text=True).stdout
+        self.assertNotIn("tavola", linked)
+        self.assertNotIn("rocksdb", linked)
+        done = subprocess.run([copy, "--version"], capture_output=True, text=True, env=self.env)
+        self.assertRegex(done.stdout, r"\Atavola \d")
 
 
 class Completion(WithProgram):

@@ -15,15 +15,20 @@ from tavola import TavolaTest, needs_tavolad
 PICTURE = ROOT / "docs" / "first-minute.svg"
 PROGRESS = re.compile(r"[^\n]*\r(?!\n)")  # a slow machine sees it; what comes after it erases it
 COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]|\r")
+NO_BREAK = "\u00a0"
 RATE = re.compile(r"in [\d.]+ s \([\d,]+/s\)")
+
+
+def picture_lines():
+    return [html.unescape(line) for line in
+            re.findall(r"<text[^>]*>(.*?)</text>", PICTURE.read_text(encoding="utf-8"))]
 
 
 def shown_commands():
     """Each command of the tool in the picture, with what it shows."""
-    text = PICTURE.read_text(encoding="utf-8")
     command, answer = None, []
-    for line in re.findall(r"<text[^>]*>(.*?)</text>", text):
-        line = html.unescape(line)
+    for line in picture_lines():
+        line = line.replace(NO_BREAK, " ")
         if line.startswith(("$ ", "# ")):
             if command:
                 yield command, "".join(answer)
@@ -35,6 +40,11 @@ def shown_commands():
 
 
 class FirstMinute(TavolaTest):
+    def test_columns_stay_aligned(self):
+        """Pages that show a picture may take away all blanks but one, however it asks them not to."""
+        for line in picture_lines():
+            self.assertNotRegex(line, r"^ |  | $|\t")
+
     @needs_tavolad("it tells no plan")
     def test_commands_and_what_they_show(self):
         self.addCleanup(os.chdir, os.getcwd())

@@ -18,7 +18,8 @@ class FirstMinute(Case):
     def setUpClass(cls):
         super().setUpClass()
         text = PICTURE.read_text(encoding="utf-8")
-        cls.lines = [html.unescape(line) for line in re.findall(r"<text[^>]*>(.*?)</text>", text)]
+        cls.lines = [html.unescape(line).replace("\u00a0", " ")
+                     for line in re.findall(r"<text[^>]*>(.*?)</text>", text)]
         for partition in range(10):
             cls.table.submit_transaction([
                 ("create", {"PartitionKey": f"d{partition}", "RowKey": f"{row:03}",

@@ -3,8 +3,8 @@
 
     tools/floors.py         exit 1 with a line for each include that goes up, for each private
                             header that is included from elsewhere, for each type that is defined
-                            twice in a program, and for each path or link in a document that leads
-                            nowhere
+                            twice in a program, for each path or link in a document that leads
+                            nowhere, and for each file that the README of its folder leaves out
     tools/floors.py --edges the folders that each folder includes
 
 The house is a list: a folder includes itself and what stands before it.  The three services do not
@@ -150,6 +150,30 @@ def dead_links():
                            f"the link leads nowhere: {path}{anchor and '#' + anchor}")
 
 
+def is_named(name, text):
+    """As a word, whatever stands before or behind it: rows.c, ops/rows, `rows`."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+
+
+def files_below(folder):
+    """The sources of a folder and of those in it that have no README of their own."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not (path / "README.md").exists():
+            yield from files_below(path)
+        elif path.suffix in (".c", ".h", ".js"):
+            yield path
+
+
+def unnamed_files():
+    """A folder with a README has each of its files there, or the folder below it that has the file."""
+    for readme in sorted(SRC.rglob("README.md")):
+        text = readme.read_text()
+        for path in files_below(readme.parent):
+            first, *rest = path.relative_to(readme.parent).parts
+            if not is_named(path.stem, text) and not (rest and is_named(first, text)):
+                yield f"{readme.relative_to(ROOT)}: it does not name {'/'.join([first, *rest])}"
+
+
 def print_edges():
     edges = collections.defaultdict(collections.Counter)
     for _, _, folder, _, other in includes():
@@ -164,7 +188,8 @@ def main(arguments):
     if arguments == ["--edges"]:
         print_edges()
         return 0
-    faults = [*wrong_includes(), *types_defined_twice(), *lost_paths(), *dead_links()]
+    faults = [*wrong_includes(), *types_defined_twice(), *lost_paths(), *dead_links(),
+              *unnamed_files()]
     print(*faults, sep="\n", end="\n" if faults else "")
     return 1 if faults else 0
 

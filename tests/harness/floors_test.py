@@ -46,6 +46,15 @@ class House(unittest.TestCase):
             "tv_a is defined in src/base/a.h:1 and src/wire/net/b.h:2"),
         "a file that is gone": ({"base/README.md": "See `base/a.c` and `base/b.c`.", "base/b.c": ""},
                                 "src/base/README.md:1: there is no base/a.c"),
+        "a file that its README leaves out": (
+            {"base/README.md": "`rows.c rows.h` and the list of lists", "base/rows.h": "",
+             "base/list.c": "", "base/table.c": ""},
+            "src/base/README.md: it does not name table.c"),
+        "a file in a folder that its README names": (
+            {"tool/README.md": "verbs/ has a file for each group", "tool/verbs/a.c": ""}, None),
+        "a file of a folder that nobody names": (
+            {"tool/README.md": "the tool", "tool/verbs/a.c": ""},
+            "src/tool/README.md: it does not name verbs/a.c"),
         "a link to a page that is gone": (
             {"base/README.md": "[here](a.md)"}, "src/base/README.md:1: the link leads nowhere: a.md"),
         "a link to a section that is gone": (

@@ -56,7 +56,7 @@ for package in $wanted; do
 done
 [ -n "$missing" ] || exit 0
 
-by_hand="apt-get install --no-install-recommends$missing"
+by_hand="apt-get update && apt-get install --no-install-recommends$missing"
 command -v apt-get >/dev/null ||
     cannot_install "There is no apt-get here: install what these Debian packages hold."
 
@@ -103,7 +103,7 @@ if ! apt_install; then
     if ! { $sudo apt-get update -q >"$log" 2>&1 && apt_install; }; then
         why=$(grep -m 1 '^E:' "$log" || echo "E: it said nothing")
         rm -f "$log"
-        cannot_install "apt-get failed (${why#E: }); as root, run: apt-get update && $by_hand"
+        cannot_install "apt-get failed (${why#E: }); as root, run: $by_hand"
     fi
 fi
 rm -f "$log"

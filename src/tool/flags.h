@@ -72,6 +72,8 @@
       "where its token is; $TAVOLA_ADMIN_TOKEN_FILE, or where the server says")                    \
     X(DATA, "data", 0, "DIR",                                                                      \
       "the data folder of the server, for its token; else the server says it")                     \
+    X(WAIT, "wait", 0, "SECONDS",                                                                  \
+      "ask again for this time until it is well, as one that starts is")                           \
     X(SINCE, "since", 0, "MARK", "judge what came after this mark, in tests or a trial")           \
     X(CONFIG, "config", 0, "FILE", "what matters and what is allowed; ./tavola-lint.toml")         \
     X(TRACE, "trace", 0, "FILE", "judge what a server has written there with its flag --trace")    \

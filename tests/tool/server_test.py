@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import socket
+import subprocess
 import tempfile
 import threading
 import time
@@ -14,7 +15,7 @@ import urllib.request
 
 import admin_proof
 from server import Server, free_ports
-from tavola import TIMEOUT_S, TavolaTest, needs_tavolad
+from tavola import PROGRAM, TIMEOUT_S, TavolaTest, needs_tavolad
 from until import until
 
 HAS_IPV6 = os.path.exists("/proc/net/if_inet6")
@@ -159,6 +160,20 @@ class Looking(Operators):
         for verb in (("check",), ("status",), ("metrics",), ("backup", "/nowhere/new"), ("url",)):
             self.fails(6, "server", *verb, env=self.at(nobody),
                        says=f"no server answers at {nobody}: Connection refused; './run' or 'tavolad'")
+
+    def test_waiting_for_a_server_that_starts(self):
+        port = free_ports(1)[0]
+        waiting = subprocess.Popen([PROGRAM, "server", "check", "--wait", str(TIMEOUT_S)],
+                                   env=self.at(f"http://127.0.0.1:{port}"), stdout=subprocess.PIPE)
+        # It has been refused once: a listener that answers nothing useful comes first.
+        with OneAnswer(http(503, "unhealthy: it starts\n"), port=port) as starting:
+            until(lambda: starting.asked, "it asks")
+        with OneAnswer(http(200, "ok\n"), port=port):
+            self.assertEqual(waiting.communicate()[0], b"ok\n")
+        self.assertEqual(waiting.returncode, 0)
+        self.fails(6, "server", "check", "--wait", "1", says="no server answers",
+                   env=self.at(f"http://127.0.0.1:{port}"))
+        self.fails(2, "server", "check", "--wait", "0", says="--wait takes")
 
     def test_a_server_that_is_not_well(self):
         answer = http(503, "unhealthy: the disk is \x1b[31mfull\nunhealthy: a blob is damaged\n")

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 tool_exit tool_server_get(const tool_admin *admin, const char *path, tool_answer *ret_answer)
 {
@@ -83,17 +84,40 @@ static tool_exit tell_health(const tool_admin *admin, const tool_text *health)
                : tool_trouble("the server at %s is not well: %.1000s", admin->url, health->at);
 }
 
+/* Until somebody says that all is well, or the time is over: then it is asked once more, aloud. */
+static void wait_until_well(const tool_admin *admin, int64_t wait_s)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    const tool_request request = {.method = "GET", .path = "/healthz"};
+    double until_ms = tool_now_ms() + (double)wait_s * 1000;
+    bool is_waiting = true;
+
+    while (is_waiting && tool_now_ms() < until_ms) {
+        tool_answer answer = {0};
+        char why[200];
+
+        is_waiting = !tool_admin_ask(admin, &request, &answer, why) || answer.status != 200;
+        tool_answer_done(&answer);
+        if (is_waiting)
+            nanosleep(&pause, NULL);
+    }
+}
+
 static tool_exit check(tool_run *run)
 {
     tool_text health = {0};
     tool_output *output = NULL;
     tool_admin admin;
+    int64_t wait_s = 0;
     tool_exit exit = tool_admin_open(run, &admin);
 
+    if (!exit)
+        exit = tool_number_of(run, TOOL_FLAG_WAIT, 1, 86400, &wait_s);
     if (!exit)
         exit = tool_output_open(run, false, &output);
     if (exit)
         return exit;
+    wait_until_well(&admin, wait_s);
     exit = ask_health(&admin, &health);
     if (!exit)
         exit = tell_health(&admin, &health);
@@ -369,8 +393,9 @@ const tool_verb tool_server_verbs[] = {
      .examples = "  tavola server status\n"
                  "  tavola server status --admin http://10.0.0.7:10003\n"},
     {"server check", "", "For scripts: exit code 0 well, 1 not well, 6 not reachable", 0, 0,
-     TOOL_BIT(ADMIN), .run = check, .is_plain = true,
-     .examples = "  tavola server check || echo \"the server is not well\"\n"},
+     TOOL_BIT(ADMIN) | TOOL_BIT(WAIT), .run = check, .is_plain = true,
+     .examples = "  tavola server check || echo \"the server is not well\"\n"
+                 "  tavola server check --wait 60   # after a start\n"},
     {"server metrics", "", "All metrics, as Prometheus gets them", 0, 0, TOOL_BIT(ADMIN),
      .run = metrics, .examples = "  tavola server metrics | grep tavola_requests_total\n"},
     {"server url", "", "A link into the page of a running tavolad, which works once", 0, 0,

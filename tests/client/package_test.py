@@ -92,11 +92,11 @@ class Package(unittest.TestCase):
             *self.pkg_config("--cflags", "--libs"))
         run(self.root / name, env=os.environ | {"LD_LIBRARY_PATH": str(self.library.parent)})
 
-    def test_what_the_readme_shows_runs(self):
-        (shown,) = re.findall(r"^```c\n(.*?)^```$", (ROOT / "README.md").read_text(),
+    def test_what_the_guide_shows_runs(self):
+        (shown,) = re.findall(r"^```c\n(.*?)^```$", (ROOT / "docs/connect.md").read_text(),
                               re.MULTILINE | re.DOTALL)
         with server.Server() as tavolad:
-            self.run_snippet("readme", f'#include <tavola.h>\n#define CONNECTION '
+            self.run_snippet("guide", f'#include <tavola.h>\n#define CONNECTION '
                              f'"{tavolad.connection_string}"\nint main(void)\n{{\n{shown}'
                              "tavola_entity_free(ada);\ntavola_table_close(people);\n"
                              "tavola_client_close(client);\nreturn 0;\n}\n")

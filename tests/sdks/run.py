@@ -3,7 +3,7 @@
 
     tests/sdks/run.py [python] [javascript] [csharp] [go] [java] [rust] [encryption]
 
-Every language gets a server of its own.  First come the snippets of README.md, as they stand there,
+Every language gets a server of its own.  First come the snippets of README.md and docs/connect.md, as they stand,
 in a frame that gives them CONNECTION; then a program, or for Python the tests of tests/sdk/python,
 that goes through the operations of tables, queues and blobs.  A language whose tools are not here
 is skipped with the reason.  What is fetched and built is kept in build-sdks/.
@@ -62,8 +62,8 @@ def run(command, cwd=None, env=None, minutes=20):
 
 
 def snippets(language):
-    """What README.md shows in a language, in its order."""
-    text = (ROOT / "README.md").read_text()
+    """What README.md and docs/connect.md show in a language, in their order."""
+    text = "".join((ROOT / page).read_text() for page in ("README.md", "docs/connect.md"))
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 

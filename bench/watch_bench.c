@@ -65,7 +65,7 @@ static double round_of(tv_watch *watch, size_t table_count, bool is_query, const
             const char *key = hot_keys[i];
             tv_watch_key touched = {.key = {key, 21},
                                     .partition_len = 10,
-                                    .op = TV_WATCH_QUERY_ENTITY,
+                                    .op = TV_ENTITY_OP_QUERY_ENTITY,
                                     .outcome = TV_WATCH_FOUND,
                                     .units = 1,
                                     .bytes = 300,
@@ -73,8 +73,8 @@ static double round_of(tv_watch *watch, size_t table_count, bool is_query, const
             tv_watch_event event = {.time_ns = now,
                                     .duration_ns = 50000,
                                     .table = tables[next_random() % table_count],
-                                    .op =
-                                        is_query ? TV_WATCH_QUERY_ENTITIES : TV_WATCH_QUERY_ENTITY,
+                                    .op = is_query ? TV_ENTITY_OP_QUERY_ENTITIES
+                                                   : TV_ENTITY_OP_QUERY_ENTITY,
                                     .status = 200,
                                     .bytes_out = 400,
                                     .client = {.hash = 7},

@@ -28,6 +28,24 @@ test("the plan is shown while a filter is typed", async () => {
   await close(page);
 });
 
+test("the keys of a plan's ranges are keys, and where there is none it says so", async () => {
+  const page = await open();
+  await makeTable(page, "Bounds", ["HR", "Sales"], 3);
+  await go(page, "t/Bounds/rows", ".gr");
+  await page.waitForFunction(() => document.querySelector(".qright .chip"));
+  await page.click(".qright .chip");
+  for (const [filter, text] of [
+    ["PartitionKey eq 'HR' and RowKey eq '2'", "HR / 2"], ["PartitionKey eq 'HR' and RowKey ge '2' and RowKey lt '4'", "HR: 2 → before 4"],
+    ["PartitionKey eq 'HR' and RowKey gt '2'", "HR: after 2 → the last"], ["PartitionKey eq 'HR' and RowKey le '2'", "HR: the first → 2"],
+    ["PartitionKey eq 'Sales' and Age gt 3", "Sales: all"], ["PartitionKey gt 'HR'", "after HR → the end"], ["PartitionKey le 'HR'", "the beginning → HR"],
+    ["PartitionKey ge 'HR' and PartitionKey lt 'Sales'", "HR → before Sales"], ["PartitionKey eq '' and RowKey gt ''", '"": after "" → the last'], ["Age gt 3", "all of the table"],
+  ]) {
+    await page.fill("#filter", filter);
+    await page.waitForFunction((wanted) => document.querySelector(".planpanel dd code:not(dl:first-child code)")?.textContent === wanted, text);
+  }
+  await close(page);
+});
+
 test("a literal of another type is told while it is typed", async () => {
   const page = await open();
   await makeTable(page, "Literals", ["HR", "Sales"], 300);

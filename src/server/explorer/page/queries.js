@@ -1,6 +1,6 @@
 // The query bar: a filter, its plan while it is typed, and what the guide says to it.
 
-import { h, put, glyph, count, plural, milliseconds, say, PLANS, icon } from './dom.js';
+import { h, put, glyph, count, plural, milliseconds, say, visible, PLANS, icon } from './dom.js';
 import * as api from './api.js';
 import { TYPES } from './values.js';
 
@@ -74,6 +74,20 @@ export const wastes = explained => explained?.plan === 'table' && !!explained.re
 
 /** A chip with the plan's glyph and word. */
 export const planChip = (plan, properties) => h(properties ? 'button' : 'span', { class: `chip ${PLANS[plan]?.css || 'none'}`, ...properties }, glyph(plan), PLANS[plan]?.word || plan);
+
+/** The keys that a range of an explanation has: "Sales: 2 → before 4".  A bound is a key, or where a partition begins or ends. */
+export function rangeText({ from, to }) {
+  const isSame = from && to && from.PartitionKey === to.PartitionKey, hasRow = bound => bound?.RowKey !== undefined;
+  if (!from && !to) return 'all of the table';
+  if (!isSame || !from.isIncluded && !hasRow(from)) {
+    const name = bound => visible(bound.PartitionKey) + (hasRow(bound) ? ` / ${visible(bound.RowKey)}` : '');
+    return `${!from ? 'the beginning' : (from.isIncluded ? '' : 'after ') + name(from)} → ${!to ? 'the end' : (to.isIncluded ? '' : 'before ') + name(to)}`;
+  }
+  const partition = visible(from.PartitionKey);
+  if (!hasRow(from) && !hasRow(to)) return `${partition}: all`;
+  if (hasRow(from) && hasRow(to) && from.RowKey === to.RowKey) return `${partition} / ${visible(from.RowKey)}`;
+  return `${partition}: ${!hasRow(from) ? 'the first' : (from.isIncluded ? '' : 'after ') + visible(from.RowKey)} → ${!hasRow(to) ? 'the last' : (to.isIncluded ? '' : 'before ') + visible(to.RowKey)}`;
+}
 
 // --- the bar ---
 
@@ -171,12 +185,11 @@ export class QueryBar {
 
   drawPanel() {
     const { description, ranges = [], residual, advice, estimate, warnings = [] } = this.explained;
-    const bound = key => key == null ? '…' : Array.isArray(key) ? key.join(' / ') : typeof key === 'object' ? Object.values(key).join(' / ') : String(key);
     put(this.panel, h('dl', null, h('dt', null, 'Plan'), h('dd', null, description),
       residual && [h('dt', null, 'Tested on each entity that is read'), h('dd', null, h('code', null, residual))],
       warnings.length > 0 && [h('dt', null, 'Compared with another type'), warnings.map(text => h('dd', { class: 'warns' }, text))],
       advice && [h('dt', null, 'The guide says'), h('dd', null, advice)]),
-    h('dl', null, h('dt', null, plural(ranges.length, 'range')), ranges.slice(0, 4).map(range => h('dd', null, h('code', null, `${bound(range.from)} → ${bound(range.to)}`))),
+    h('dl', null, h('dt', null, plural(ranges.length, 'range')), ranges.slice(0, 4).map(range => h('dd', null, h('code', null, rangeText(range)))),
       ranges.length > 4 && h('dd', null, `and ${count(ranges.length - 4)} more`),
       estimate && [h('dt', null, 'Estimate'), h('dd', null, `${count(estimate.examined)} examined (${count(estimate.low)} to ${count(estimate.high)}), ${count(estimate.returned ?? 0)} returned, ${plural(estimate.pages ?? 1, 'page')}, ${milliseconds(estimate.ms ?? 0)}; by ${estimate.basis}`)],
       estimate?.azure && [h('dt', null, 'In Azure'), h('dd', null, `${estimate.azure.plan}: ${count(estimate.azure.examined ?? 0)} examined`)]));

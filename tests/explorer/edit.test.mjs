@@ -46,6 +46,19 @@ test("the keys of a plan's ranges are keys, and where there is none it says so",
   await close(page);
 });
 
+test("facts have their errors, and ranges where only that is known", async () => {
+  const page = await open();
+  await makeTable(page, "Facts", ["HR", "Sales"], 600);
+  await go(page, "t/Facts/facts", ".factsline");
+  assert.match(await page.textContent(".factsline"), /^1,200 entities.*2 partitions/);
+  const cells = await page.$$eval(".facts table", (tables) => tables.map((table) => [...table.querySelectorAll("tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent))));
+  assert.deepEqual(cells[0].map((row) => [row[0], row[1], row[3]]), [["HR", "600", "50.0 %"], ["Sales", "600", "50.0 %"]]);
+  const properties = new Map(cells.find((rows) => rows.some((row) => row[0] === "Age")).map((row) => [row[0], row]));
+  assert.equal(properties.get("Age")[2], "1,024 of 1,024");
+  assert.match(properties.get("Name")[3], /^[\d,]+( to [\d,]+)?$/);
+  await close(page);
+});
+
 test("a literal of another type is told while it is typed", async () => {
   const page = await open();
   await makeTable(page, "Literals", ["HR", "Sales"], 300);

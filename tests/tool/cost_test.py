@@ -256,11 +256,10 @@ class Changing(CostTest):
         self.assertEqual(answer["Sum"]["BilledBytes"], 36 * 100)
         self.fails(1, "advise", "--cost", "--since", "m999", *self.admin, says="no such mark")
 
-    def test_bytes_of_entities_that_differ_have_an_error(self):
+    def test_bytes_of_entities_that_differ_are_exact(self):
         def units(i):
             return i * 7919 % 400
-        for small in (True, False):  # all entities are in the sample, or 1,024 of 2,500
-            name, count = ("Few", 300) if small else ("Many", 2500)
+        for name, count in (("Few", 300), ("Many", 2500)):
             client = Client(self.watched.table_port)
             self.addCleanup(client.close)
             client.create_table(name)
@@ -272,10 +271,4 @@ class Changing(CostTest):
                 billed += sum(4 + 2 * 7 + 8 + 2 * 4 + 4 + 2 * units(i)
                               for i in range(first, first + 100))
             facts = self.facts(name)
-            error = facts["billedBytesError"]
-            if small:
-                self.assertEqual((facts["billedBytes"], error), (billed, 0))
-            else:
-                self.assertTrue(0 < error < billed / 50, (error, billed))
-                # 95 of 100 samples are within once the error, all but one of 10^14 within four.
-                self.assertLess(abs(facts["billedBytes"] - billed), 4 * error)
+            self.assertEqual((facts["billedBytes"], facts["billedBytesError"]), (billed, 0))

@@ -58,10 +58,11 @@ class Stats(TavolaTest):
         self.assertEqual(found, {
             "Entities": 50, "Partitions": 2, "PartitionsError": 0, "Bytes": read["Bytes"],
             "BytesError": 0, "LargestPartition": "p0", "LargestPartitionEntities": 26,
-            "Properties": "Age:int32,Name:string"})
+            "LargestPartitionEntitiesError": 0, "Properties": "Age:int32,Name:string"})
         self.assertEqual(
             self.ok("table", "stats", "Known", "--properties", "-o", "csv", *admin, says=note),
-            "Property,Type,EntitiesOfSample\nAge,int32,50\nName,string,50\n")
+            "Property,Type,EntitiesOfSample,DistinctLow,DistinctHigh\n"
+            "Age,int32,50,50,50\nName,string,50,7,7\n")
         self.fails(2, "table", "stats", "Known", "RowKey eq 'a'", *admin, says="of a whole table")
         self.fails(3, "table", "stats", "Nowhere", *admin, says="no such table")
         self.fails(6, "table", "stats", "Known", "--admin", "http://127.0.0.1:1", "--data",

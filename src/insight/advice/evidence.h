@@ -213,9 +213,9 @@ typedef struct tv_evidence_property {
     uint64_t types[TV_EVIDENCE_TYPES]; /* of these, by tv_edm_type */
     uint64_t bytes;                    /* sum over these */
     uint64_t max_bytes;
-    double distinct;                       /* values, estimated: of `count` samples */
-    bool types_by_class;                   /* each type has RowKey classes of its own */
-    double distinct_now, distinct_now_max; /* values in the table, estimated, and at most */
+    double distinct;                    /* values of `count` samples */
+    bool types_by_class;                /* each type has RowKey classes of its own */
+    double distinct_low, distinct_high; /* values in the table, with a certainty of 95 % */
 } tv_evidence_property;
 
 typedef struct tv_evidence_key {

@@ -15,9 +15,9 @@ enum {
     RETRY_MS = 10 * 1000,  /* after a count that failed */
     LARGE_ENTITIES = 2048, /* with more a table is sampled before anybody asks */
     ROUNDS_TO_TIDY = 60,
-    PART_OF_CORE = 10,       /* for samples that nobody waits for: a tenth of a core, */
-    PART_OF_CORE_WANTED = 2, /* and half of one for counts that somebody wants; */
-    REST = 20,               /* but not again before 20 times the work */
+    PART_OF_CORE = 10,     /* a tenth of a core for all tables together, */
+    PART_OF_CORE_SOON = 2, /* half of one for a first sample, or a count that somebody wants; */
+    REST = 20,             /* for those who ask not again before 20 times the work */
 };
 
 #define NS_PER_MS INT64_C(1000000)
@@ -107,15 +107,15 @@ static tv_err keep_base(tv_facts *facts, tv_fact *fact, const tv_facts_sums *bas
     return write_rows(facts, fact, (tv_slice){value, tv_facts_sums_format(base, value)});
 }
 
-static void count_table(tv_facts *facts, tv_fact *fact, bool is_wanted)
+static void count_table(tv_facts *facts, tv_fact *fact, bool is_soon)
 {
-    tv_facts_budget budget = {.part_of_core = is_wanted ? PART_OF_CORE_WANTED : PART_OF_CORE};
+    tv_facts_budget budget = {.part_of_core = is_soon ? PART_OF_CORE_SOON : PART_OF_CORE};
     int64_t began_ns = tv_clock_mono_ns();
     tv_facts_found found;
     tv_err err;
 
     pthread_mutex_lock(&fact->lock);
-    fact->wants_count = false;
+    fact->wants_count = fact->wants_it_soon = false;
     fact->is_counting = true;
     pthread_mutex_unlock(&fact->lock);
     err = tv_facts_walk(facts, fact, budget, &found);
@@ -151,7 +151,7 @@ static void count_table(tv_facts *facts, tv_fact *fact, bool is_wanted)
 
 /* What one look at a table has found to do. */
 typedef struct chores {
-    bool counts, is_wanted, has_old_sketch;
+    bool counts, is_soon, has_old_sketch;
 } chores;
 
 static chores look(tv_facts *facts, tv_fact *fact)
@@ -165,7 +165,7 @@ static chores look(tv_facts *facts, tv_fact *fact)
         tv_facts_sums total = tv_fact_total(fact);
         bool is_due = !facts->is_shared && total.entities > LARGE_ENTITIES && tv_fact_is_due(fact);
 
-        todo.is_wanted = fact->wants_count;
+        todo.is_soon = fact->wants_it_soon || (fact->wants_count && fact->sample == NULL);
         todo.counts = (fact->wants_count || is_due) && now_ns >= fact->retry_ns;
         todo.has_old_sketch = fact->has_old_sketch;
         /* Far more than a table's share, now that there are more of them, or of no use. */
@@ -184,7 +184,7 @@ static void serve(tv_facts *facts, tv_fact *fact, bool tidies)
     if (tidies && todo.has_old_sketch)
         (void)write_rows(facts, fact, TV_NONE); /* again the next time, if it fails */
     if (todo.counts)
-        count_table(facts, fact, todo.is_wanted);
+        count_table(facts, fact, todo.is_soon);
 }
 
 /* All tables, each counted for the caller, who frees the list. */
@@ -260,7 +260,7 @@ void tv_facts_recount(tv_facts *facts, tv_slice account, int64_t table_id)
     tv_fact *fact = tv_fact_find_id(facts, account, table_id);
 
     pthread_mutex_lock(&fact->lock);
-    fact->wants_count = true;
+    fact->wants_count = fact->wants_it_soon = true;
     fact->retry_ns = 0;
     pthread_mutex_unlock(&fact->lock);
     tv_fact_unref(fact);

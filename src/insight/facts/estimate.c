@@ -17,7 +17,6 @@ enum {
 #define PAGE_MS 5000.0
 #define PAGE_BYTES (4.0 * 1024 * 1024)
 #define JSON_FACTOR 1.5          /* from stored bytes to those of an answer, until it is known */
-#define CLUSTERED_FACTOR 3.0     /* that the first matches may lie apart */
 #define HISTORY_RETURNED_MIN 100 /* entities, to know their bytes */
 
 const char *tv_estimate_basis_name(tv_estimate_basis basis)
@@ -67,7 +66,7 @@ static tv_err probe_row(tv_facts *facts, const tv_estimate_query *query, void *t
 }
 
 static tv_err probe_ranges(tv_facts *facts, const tv_estimate_query *query, void *test,
-                           tv_iter *iter, tv_arena *scratch, tv_estimate_probe *p)
+                           tv_iter *iter, tv_arena *arena, tv_arena *scratch, tv_estimate_probe *p)
 {
     const tv_plan *plan = query->plan;
     int64_t until_ns = tv_clock_mono_ns() + (query->probe_ns ? query->probe_ns : PROBE_NS);
@@ -77,8 +76,10 @@ static tv_err probe_ranges(tv_facts *facts, const tv_estimate_query *query, void
              tv_iter_is_valid(iter) && tv_slice_cmp(tv_iter_key(iter), plan->ranges[i].to) < 0;
              tv_iter_next(iter)) {
             if (p->keys == PROBE_KEYS ||
-                (p->keys >= PROBE_KEYS_MIN && p->keys % 64 == 0 && tv_clock_mono_ns() > until_ns))
+                (p->keys >= PROBE_KEYS_MIN && p->keys % 64 == 0 && tv_clock_mono_ns() > until_ns)) {
+                p->next = tv_arena_dup(arena, tv_slice_skip(tv_iter_key(iter), query->prefix.len));
                 return TV_OK;
+            }
 
             tv_err err = probe_row(facts, query, test, iter, scratch, p);
 
@@ -113,7 +114,7 @@ static tv_err probe(tv_facts *facts, const tv_estimate_query *query, tv_arena *a
 
     tv_arena_init(&scratch);
     err = probe_ranges(facts, query, plan->residual ? facts->format->test_begin(arena, plan) : NULL,
-                       iter, &scratch, ret_probe);
+                       iter, arena, &scratch, ret_probe);
     tv_arena_done(&scratch);
     tv_iter_free(iter);
     return err;
@@ -145,20 +146,21 @@ static void return_all(const tv_estimate_query *query, tv_estimate *e)
     e->returned_high = e->high;
 }
 
-/* A page that $top ends examines no more than it needs. */
+/*
+ * A page that $top ends examines no more than it needs: at best the next ones all pass, at worst
+ * the last of all is needed.
+ */
 static void end_at_top(const tv_estimate_query *query, const tv_estimate_probe *p,
                        tv_facts_span share, tv_estimate *e)
 {
-    double top = (double)query->top, least = (double)p->keys + 1;
+    double top = (double)query->top, missing = top - (double)p->passed;
 
     e->returned = fmin(e->returned, top);
     e->returned_low = fmin(e->returned_low, top);
     e->returned_high = fmin(e->returned_high, top);
-    e->low = fmin(e->low, fmax(top / share.high / CLUSTERED_FACTOR, least));
-    if (share.low > 0)
-        e->high = fmax(fmin(e->high, CLUSTERED_FACTOR * top / share.low), e->low);
+    e->low = fmin(e->low, (double)p->keys + missing);
     if (share.mid > 0)
-        e->examined = fmin(e->examined, top / share.mid);
+        e->examined = fmin(e->examined, (double)p->keys + missing / share.mid);
     e->examined = fmin(fmax(e->examined, e->low), e->high);
     e->is_exact = e->is_exact && e->low == e->high;
 }
@@ -172,9 +174,15 @@ static tv_err return_some(tv_facts *facts, const tv_estimate_query *query, tv_ar
     if (err)
         return err;
 
-    e->returned_low = fmax(e->low * share.low, (double)p->passed);
-    e->returned_high = fmax(e->high * share.high, e->returned_low);
-    e->returned = fmin(fmax(e->examined * share.mid, e->returned_low), e->returned_high);
+    /* Behind the probe.  What came since the sample may all pass, or not at all. */
+    double keys = (double)p->keys, passed = (double)p->passed;
+    double least = e->basis == TV_ESTIMATE_TABLE_FACT ? e->low - k->created : e->low;
+    double most = fmax(e->high - keys, 0), fresh = fmin(k->created, most);
+
+    e->returned_low = passed + fmax(least - keys, 0) * share.low;
+    e->returned_high = passed + (most - fresh) * share.high + fresh;
+    e->returned = passed + (e->examined - keys) * share.mid;
+    e->returned = fmin(fmax(e->returned, e->returned_low), e->returned_high);
     if (query->top)
         end_at_top(query, p, share, e);
     return TV_OK;
@@ -248,7 +256,7 @@ tv_err tv_facts_estimate(tv_facts *facts, const tv_estimate_query *query, tv_are
     if (err)
         return err;
 
-    tv_estimate_look_up(facts, query, arena, k);
+    tv_estimate_look_up(facts, query, &p, arena, k);
     if (p.has_ended) {
         set_counted(query, &p, &e);
     } else {

@@ -119,9 +119,9 @@ static const tv_sample_partition *counted_of(const tv_sample *sample, const tv_e
                                             : NULL;
 }
 
-static void count_sample(const tv_estimate_query *query, const tv_sample *sample,
-                         tv_slice partition, tv_stratum *strata, tv_arena *arena,
-                         tv_estimate_known *k)
+static void count_sample(const tv_estimate_query *query, const tv_estimate_probe *probe,
+                         const tv_sample *sample, tv_slice partition, tv_stratum *strata,
+                         tv_arena *arena, tv_estimate_known *k)
 {
     for (size_t i = 0; i < sample->key_count; i++) {
         tv_slice tail = tv_sample_key_text(&sample->keys[i]);
@@ -135,7 +135,8 @@ static void count_sample(const tv_estimate_query *query, const tv_sample *sample
         k->sample_inside += is_inside;
         k->partition_keys += k->has_partition && tv_slice_eq(key, partition);
         /* The sample is in the order of chance: its first keys are as good as any. */
-        if (is_inside && query->plan->residual && k->tested_count < TV_ESTIMATE_TESTED_MAX)
+        if (is_inside && query->plan->residual && k->tested_count < TV_ESTIMATE_TESTED_MAX &&
+            tv_slice_cmp(tail, probe->next) >= 0)
             k->tested[k->tested_count++] = tv_arena_dup(arena, tail);
     }
     k->sample_keys = (double)sample->key_count;
@@ -166,6 +167,7 @@ static void divide(const tv_estimate_query *query, const tv_sample *sample,
     tv_buf_done(&key);
     k->rest.entities = fmax(k->sampled - counted, 0);
     k->rest_count = fmax((double)sample->partition_total - (double)count, 1);
+    k->rest_most = is_exact ? (double)sample->partition_floor : k->rest.entities;
     k->is_rest_out = is_exact && k->rest.entities == 0;
 }
 
@@ -183,8 +185,8 @@ static bool is_all_counted(const tv_estimate_query *query, const tv_sample *samp
     return true;
 }
 
-static void look_at_sample(const tv_estimate_query *query, const tv_sample *sample, tv_arena *arena,
-                           tv_estimate_known *k)
+static void look_at_sample(const tv_estimate_query *query, const tv_estimate_probe *probe,
+                           const tv_sample *sample, tv_arena *arena, tv_estimate_known *k)
 {
     tv_stratum *strata = tv_arena_zalloc(arena, (sample->partition_count + 1) * sizeof *strata);
     tv_slice partition = TV_NONE;
@@ -192,20 +194,19 @@ static void look_at_sample(const tv_estimate_query *query, const tv_sample *samp
     k->has_sample = true;
     k->has_partition = one_partition(query, &partition);
     k->sampled = (double)sample->entities;
-    k->moves = fabs((double)(k->count.created + k->count.deleted) - (double)sample->moves);
     k->sample_is_all = sample->has_all && k->count.basis == TV_FACTS_EXACT;
 
     const tv_sample_partition *counted = k->has_partition ? counted_of(sample, k, partition) : NULL;
 
     k->is_counted = counted != NULL;
     k->entities = counted ? (double)counted->entities : 0;
-    count_sample(query, sample, partition, strata, arena, k);
+    count_sample(query, probe, sample, partition, strata, arena, k);
     divide(query, sample, strata, arena, k);
     k->is_rest_out = k->is_rest_out || is_all_counted(query, sample, k);
 }
 
-void tv_estimate_look_up(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
-                         tv_estimate_known *k)
+void tv_estimate_look_up(tv_facts *facts, const tv_estimate_query *query,
+                         const tv_estimate_probe *probe, tv_arena *arena, tv_estimate_known *k)
 {
     tv_fact *fact = tv_fact_find_id(facts, query->account, query->table_id);
     tv_sample *sample = tv_fact_take_sample(facts, fact, TV_FACTS_WAIT_LEAST_NS);
@@ -214,9 +215,15 @@ void tv_estimate_look_up(tv_facts *facts, const tv_estimate_query *query, tv_are
     *k = (tv_estimate_known){.has_partition = one_partition(query, &partition)};
     pthread_mutex_lock(&fact->lock);
     k->count = tv_fact_count(fact);
+    if (sample) {
+        tv_facts_since since = tv_fact_since(facts, fact, sample);
+
+        k->created = (double)since.created;
+        k->deleted = (double)since.deleted;
+    }
     pthread_mutex_unlock(&fact->lock);
     if (sample && k->count.basis != TV_FACTS_UNKNOWN)
-        look_at_sample(query, sample, arena, k);
+        look_at_sample(query, probe, sample, arena, k);
     tv_sample_unref(sample);
     tv_fact_unref(fact);
 }
@@ -291,7 +298,7 @@ static void estimate_then(const tv_estimate_known *k, double least, tv_estimate 
     }
     if (!k->is_rest_out) {
         add_stratum(&total, &k->rest);
-        most += k->rest.entities;
+        most += k->has_partition ? k->rest_most : k->rest.entities;
     }
     e->basis = TV_ESTIMATE_KEY_SAMPLE;
     e->examined = total.mid;
@@ -299,6 +306,7 @@ static void estimate_then(const tv_estimate_known *k, double least, tv_estimate 
     /* Of what the sample has few keys there may be more than chance has put there. */
     e->high = fmax(total.mid + sqrt(total.above), least + NONE_OF_SAMPLE * scale);
     look_at_mean(k, e);
+    e->examined = fmin(e->examined, most);
     e->low = fmax(e->low, k->whole);
     e->high = fmin(e->high, most);
 }
@@ -309,13 +317,13 @@ static void estimate_then(const tv_estimate_known *k, double least, tv_estimate 
  */
 static void bring_up_to_date(const tv_estimate_known *k, tv_estimate *e)
 {
-    if (k->moves == 0)
+    if (k->created + k->deleted == 0)
         return;
     e->is_exact = false;
     if (k->sampled > 0)
         e->examined *= (double)k->count.entities / k->sampled;
-    e->low -= k->moves;
-    e->high += k->moves;
+    e->low -= k->deleted;
+    e->high += k->created;
 }
 
 void tv_estimate_rows(const tv_estimate_query *query, tv_arena *arena, const tv_estimate_known *k,

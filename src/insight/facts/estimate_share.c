@@ -10,13 +10,11 @@
 #include "insight/facts/estimate_parts.h"
 
 enum {
-    TESTED_MIN = 30, /* fewer say nothing */
+    TESTED_MIN = 30, /* with fewer the first entities are the better guess */
     PASSED_MIN = 10, /* with fewer a history knows better */
     HISTORY_EXAMINED_MIN = 1000,
     TEST_NS = 20 * 1000 * 1000,
 };
-
-#define BEGINNING_FACTOR 3.0 /* that other entities may differ from the first ones by */
 
 typedef struct tested {
     double count, passed;
@@ -60,33 +58,21 @@ static tv_err test_sample(tv_facts *facts, const tv_estimate_query *query, tv_ar
     return err;
 }
 
-static tv_facts_span of_history(const tv_estimate_history *h)
+static double share_of_history(const tv_estimate_history *h)
 {
-    tv_facts_span span = tv_facts_span_of_share((double)h->returned, (double)h->examined);
-
-    span.low = fmin(span.low, h->share_low);
-    span.high = fmax(span.high, h->share_high);
-    return span;
+    return (double)h->returned / (double)h->examined;
 }
 
+/* The first entities say nothing of the others, which may all be different. */
 static tv_facts_span of_beginning(const tv_estimate_probe *probe)
 {
-    tv_facts_span span = tv_facts_span_of_share((double)probe->passed, (double)probe->keys);
-
-    span.low /= BEGINNING_FACTOR;
-    span.high = fmin(span.high * BEGINNING_FACTOR, 1);
-    return span;
+    return (tv_facts_span){(double)probe->passed / (double)probe->keys, 0, 1};
 }
 
-/*
- * What other values had, and what was seen of this one.  A sample bounds it, with the history as
- * the best guess inside; the beginning does not.
- */
-static tv_facts_span join(tv_facts_span history, tv_facts_span seen, bool is_sample)
+/* What was seen bounds it, and inside that another guess is the best one. */
+static tv_facts_span with_guess(tv_facts_span seen, double guess)
 {
-    if (is_sample)
-        return (tv_facts_span){fmin(fmax(history.mid, seen.low), seen.high), seen.low, seen.high};
-    return (tv_facts_span){history.mid, fmin(history.low, seen.low), fmax(history.high, seen.high)};
+    return (tv_facts_span){fmin(fmax(guess, seen.low), seen.high), seen.low, seen.high};
 }
 
 tv_err tv_estimate_share(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
@@ -97,21 +83,24 @@ tv_err tv_estimate_share(tv_facts *facts, const tv_estimate_query *query, tv_are
     tested t = {0};
     tv_err err;
 
-    if (k->tested_count >= TESTED_MIN) {
+    if (k->tested_count > 0) {
         err = test_sample(facts, query, arena, k, &t);
         if (err)
             return err;
     }
 
-    bool has_sample = t.count >= TESTED_MIN;
-    tv_facts_span here =
-        has_sample ? tv_facts_span_of_share(t.passed, t.count) : of_beginning(probe);
+    tv_facts_span first = of_beginning(probe);
+    tv_facts_span seen = t.count > 0 ? tv_facts_span_of_share(t.passed, t.count) : first;
 
-    *ret_share = here;
-    *ret_basis = has_sample ? TV_SHARE_SAMPLE : TV_SHARE_BEGINNING;
-    if (has_history && (!has_sample || t.passed < PASSED_MIN)) {
-        *ret_share = join(of_history(query->history), here, has_sample);
+    if (has_history && (t.count < TESTED_MIN || t.passed < PASSED_MIN)) {
+        *ret_share = with_guess(seen, share_of_history(query->history));
         *ret_basis = TV_SHARE_HISTORY;
+    } else if (t.count < TESTED_MIN) {
+        *ret_share = with_guess(seen, first.mid);
+        *ret_basis = TV_SHARE_BEGINNING;
+    } else {
+        *ret_share = seen;
+        *ret_basis = TV_SHARE_SAMPLE;
     }
     return TV_OK;
 }

@@ -4,7 +4,6 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/random.h"
 #include "insight/facts/walk.h"
 #include "store/engine/key.h"
 
@@ -12,10 +11,11 @@ enum {
     ROUND_MS = 1000,
     SHARE_MIN = 16,        /* of what all tables may have, to a 16th of a table's most */
     SMALL_ENTITIES = 4096, /* a table of no more is walked over when somebody asks */
-    /* So is one of no more for who can wait, when there is no sample or too much has changed. */
+    /* So is one of no more for who can wait. */
     WAITED_ENTITIES = 1000 * 1000,
     CHANGED_PART = 5, /* too much is a fifth */
     ASKED_PART = 50,  /* with less, but more than this, the background does it for the next */
+    REST = 20,        /* who can wait walks over the table not again before 20 times the work */
 };
 
 const char *tv_facts_basis_name(tv_facts_basis basis)
@@ -167,12 +167,24 @@ size_t tv_facts_share(const tv_facts *facts, size_t all, size_t most)
     return share > most ? most : share < least ? least : share;
 }
 
-bool tv_fact_is_current(const tv_facts *facts, const tv_fact *fact, const tv_sample *sample)
+static uint64_t distance(uint64_t a, uint64_t b)
 {
-    tv_facts_sums total = tv_fact_total(fact);
+    return a > b ? a - b : b - a;
+}
 
-    return !facts->is_shared && !fact->is_uncounted &&
-           sample->changes == tv_facts_sums_changes(&total);
+/* A sample may be a moment ahead of what one committer has told, and behind another. */
+tv_facts_since tv_fact_since(const tv_facts *facts, const tv_fact *fact, const tv_sample *sample)
+{
+    tv_facts_since since = {.is_known = !facts->is_shared && !fact->is_uncounted};
+
+    for (int i = 0; since.is_known && i < facts->committer_count; i++) {
+        const tv_facts_sums *now = &fact->sums[i], *then = &sample->sums[i];
+
+        since.created += distance(now->created, then->created);
+        since.replaced += distance(now->replaced, then->replaced);
+        since.deleted += distance(now->deleted, then->deleted);
+    }
+    return since;
 }
 
 void tv_fact_set_sample(tv_facts *facts, tv_fact *fact, tv_sample *sample,
@@ -213,17 +225,21 @@ typedef enum way { WAY_THERE, WAY_EMPTY, WAY_WALK, WAY_BACKGROUND } way;
 /* Under the lock. */
 static way find_way(const tv_facts *facts, const tv_fact *fact, bool can_wait)
 {
+    tv_facts_since since = {0};
     bool is_exact = !facts->is_shared && !fact->is_uncounted && !fact->is_dropped;
     uint64_t entities = tv_fact_total(fact).entities;
 
     if (is_exact && entities == 0)
         return WAY_EMPTY; /* without a walk: a table that was emptied may be long to pass */
-    if (fact->sample && tv_fact_is_current(facts, fact, fact->sample))
+    if (fact->sample)
+        since = tv_fact_since(facts, fact, fact->sample);
+    if (fact->sample && tv_facts_since_is_nothing(&since))
         return WAY_THERE;
     if (is_exact && entities <= SMALL_ENTITIES)
         return WAY_WALK;
     if (is_exact && can_wait && entities <= WAITED_ENTITIES &&
-        (fact->sample == NULL || tv_fact_is_due(fact)))
+        (fact->sample == NULL || tv_fact_is_due(fact) ||
+         tv_clock_mono_ns() >= fact->count_after_ns))
         return WAY_WALK;
     return fact->sample ? WAY_THERE : WAY_BACKGROUND;
 }
@@ -237,31 +253,36 @@ static bool is_worth_a_sample(const tv_facts *facts, const tv_fact *fact, int64_
            tv_facts_sums_changes(&total) - fact->sampled > total.entities / ASKED_PART;
 }
 
-static tv_sample *empty_sample(const tv_fact *fact)
+static tv_sample *empty_sample(const tv_facts *facts, const tv_fact *fact)
 {
+    size_t committers = (size_t)facts->committer_count;
     tv_facts_sums total = tv_fact_total(fact);
-    tv_sample *sample = tv_sample_new(1, 1);
+    tv_sample *sample = tv_sample_new(
+        &(tv_sample_options){.key_max = 1, .partition_max = 1, .committer_count = committers});
 
     if (sample == NULL)
         return NULL;
     sample->changes = tv_facts_sums_changes(&total);
-    sample->moves = total.created + total.deleted;
+    memcpy(sample->sums, fact->sums, committers * sizeof *sample->sums);
     tv_sample_finish(sample);
     return sample;
 }
 
 static tv_sample *walk_now(tv_facts *facts, tv_fact *fact, int64_t wait_ns)
 {
+    int64_t began_ns = tv_clock_mono_ns();
     tv_facts_found found;
-
-    if (tv_facts_walk(facts, fact, (tv_facts_budget){.ns = wait_ns}, &found))
-        return NULL;
-
-    tv_sample *sample = tv_sample_ref(found.sample);
+    tv_err err = tv_facts_walk(facts, fact, (tv_facts_budget){.ns = wait_ns}, &found);
+    int64_t now_ns = tv_clock_mono_ns();
+    tv_sample *sample = err ? NULL : tv_sample_ref(found.sample);
 
     pthread_mutex_lock(&fact->lock);
-    tv_fact_set_sample(facts, fact, sample, &found.extremes);
+    fact->count_after_ns = now_ns + (now_ns - began_ns) * REST;
+    if (sample)
+        tv_fact_set_sample(facts, fact, sample, &found.extremes);
     pthread_mutex_unlock(&fact->lock);
+    if (err)
+        return NULL;
     tv_facts_found_done(&found);
     return sample;
 }
@@ -274,7 +295,7 @@ tv_sample *tv_fact_take_sample(tv_facts *facts, tv_fact *fact, int64_t wait_ns)
     way how = find_way(facts, fact, wait_ns > TV_FACTS_WAIT_LEAST_NS);
 
     if (how == WAY_EMPTY)
-        sample = empty_sample(fact);
+        sample = empty_sample(facts, fact);
     pthread_mutex_unlock(&fact->lock);
     if (how == WAY_WALK)
         sample = walk_now(facts, fact, wait_ns);
@@ -371,6 +392,7 @@ tv_err tv_facts_open(const tv_facts_options *options, tv_facts **ret_facts)
     facts->is_shared = options->engine->ops->is_shared;
     facts->committer_count = options->committer_count;
     facts->round_ms = options->round_ms ? options->round_ms : ROUND_MS;
+    atomic_store(&facts->seed, options->seed);
     tv_assert(facts->is_shared || options->committer_count <= TV_FACTS_COMMITTERS_MAX);
     tv_assert(pthread_rwlock_init(&facts->map_lock, NULL) == 0);
     if (!facts->is_shared) {

@@ -61,7 +61,8 @@ typedef struct tv_facts_count {
 typedef struct tv_facts_partition {
     tv_slice partition_key;
     uint64_t entities, bytes;
-    bool is_exact; /* else it was so when the sample was taken */
+    bool is_exact;  /* else it was so when the sample was taken, */
+    uint64_t error; /* and may have so many entities more or fewer by now */
 } tv_facts_partition;
 
 typedef struct tv_facts_entity {
@@ -81,8 +82,9 @@ typedef struct tv_facts_class {
 /** All that is known of a table; it lies in the arena it was taken with. */
 typedef struct tv_facts_table {
     tv_facts_count count;
+    bool has_sample;                        /* else nothing below is known */
     double partitions;                      /* distinct PartitionKeys */
-    double partitions_error;                /* half of the 95 % interval; 0: exact */
+    double partitions_error;                /* at most; 0: exact, HUGE_VAL: not known */
     tv_facts_partition *largest_partitions; /* by entities, greatest first */
     size_t largest_partition_count;
     tv_facts_entity largest[TV_FACTS_LARGEST_MAX]; /* by bytes */
@@ -90,18 +92,16 @@ typedef struct tv_facts_table {
     tv_evidence_key *sample; /* uniform over the stored keys, in key order */
     size_t sample_count;
     bool sample_is_all; /* it has every key */
-    /* How old what came from the sample is: seconds and changes of the table; 0: as it is now. */
+    /* How old what came from the sample is: seconds and changes of the table, if `is_aged`. */
+    bool is_aged;
     uint64_t sample_seconds, sample_changes;
     tv_facts_class *partition_classes, *row_classes;
     size_t partition_class_count, row_class_count;
     tv_evidence_property *properties; /* as the entities of the sample have them */
     size_t property_count;
     uint64_t property_samples; /* entities that were looked at for them */
-    /* Bytes of all entities by the service's formula, which its bill goes by: the bytes that are
-     * kept, times what the entities of the sample have of these for each of those.  With the
-     * properties. */
-    bool has_billed;
-    double billed, billed_error;   /* half of the 95 % interval; 0: exact */
+    /* Bytes of all entities by the service's formula, which its bill goes by. */
+    double billed, billed_error;   /* at most; 0: exact, HUGE_VAL: not known */
     uint32_t key_units_max;        /* longest PartitionKey or RowKey of the sample, UTF-16 units */
     tv_evidence_extremes extremes; /* stored, or written since the start; nothing of refusals */
     int64_t counted_ticks;         /* when the background last counted it; 0: it did not need to */
@@ -138,6 +138,7 @@ typedef struct tv_facts_options {
     const tv_facts_format *format;
     int committer_count; /* of the pipeline that is to keep them */
     int round_ms;        /* between looks of the background at all tables; 0: a second */
+    uint64_t seed;       /* of samples, for tests; 0: any */
 } tv_facts_options;
 
 /**
@@ -177,6 +178,9 @@ tv_facts_count tv_facts_count_of(tv_facts *facts, tv_slice account, int64_t tabl
  */
 tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int parts,
                      int64_t wait_ns, tv_arena *arena, tv_facts_table *ret_table) TV_WARN_UNUSED;
+
+/** What a key, without the table's prefix, adds to what its entity is billed for. */
+uint64_t tv_facts_key_cost(tv_slice key);
 
 /** An entity was written, `row` is its key: its properties may be the widest so far.  Cheap. */
 void tv_facts_note_entity(tv_facts *facts, tv_slice account, int64_t table_id, tv_slice row,

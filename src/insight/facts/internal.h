@@ -29,12 +29,13 @@ typedef struct tv_fact {
     tv_sample *sample; /* the last one, or NULL */
     uint64_t sampled;  /* changes that the table had then, or at the start */
     tv_extremes extremes;
-    bool wants_count;    /* of the background */
+    bool wants_count;    /* of the background, */
+    bool wants_it_soon;  /* because somebody has said so */
     bool is_counting;    /* it is at it */
     bool has_old_sketch; /* a row of a server before this one, which is to go */
     int64_t counted_ticks;
     int64_t used_ns;                        /* the sample, last; by the monotonic clock */
-    int64_t count_after_ns;                 /* not to be sampled again before, */
+    int64_t count_after_ns;                 /* not to be sampled for those who ask before, */
     int64_t retry_ns;                       /* nor counted, after that has failed */
     struct tv_facts_properties *properties; /* the last look at them, or NULL */
 } tv_fact;
@@ -54,6 +55,7 @@ struct tv_facts {
     pthread_rwlock_t map_lock; /* guards `map` and `fact_count` */
     tv_fact *map[TV_FACTS_MAP_SLOTS];
     size_t fact_count;
+    _Atomic uint64_t seed; /* of the next sample; 0: of any */
     atomic_size_t sample_count;
     atomic_size_t name_count; /* of properties that are remembered */
     /* Estimates that were off by a factor of up to 2^slot, by basis. */
@@ -85,8 +87,24 @@ tv_facts_sums tv_fact_total(const tv_fact *fact);
 /** What is said of it. */
 tv_facts_count tv_fact_count(const tv_fact *fact);
 
+/** What has been done to the table since a sample was taken. */
+typedef struct tv_facts_since {
+    bool is_known; /* else the counts are not exact, so nothing that was found then is now */
+    uint64_t created, replaced, deleted;
+} tv_facts_since;
+
+tv_facts_since tv_fact_since(const tv_facts *facts, const tv_fact *fact, const tv_sample *sample);
+
+static inline uint64_t tv_facts_since_changes(const tv_facts_since *since)
+{
+    return since->created + since->replaced + since->deleted;
+}
+
 /** Whether a sample is of the table as it is now, so that what it says is exact. */
-bool tv_fact_is_current(const tv_facts *facts, const tv_fact *fact, const tv_sample *sample);
+static inline bool tv_facts_since_is_nothing(const tv_facts_since *since)
+{
+    return since->is_known && tv_facts_since_changes(since) == 0;
+}
 
 /** Put a sample in the place of the one before, unless that is newer.  Takes a reference. */
 void tv_fact_set_sample(tv_facts *facts, tv_fact *fact, tv_sample *sample,
@@ -104,8 +122,8 @@ size_t tv_facts_share(const tv_facts *facts, size_t all, size_t most);
 /**
  * The sample of a table, for the caller to let go of; NULL: there is none yet.  A small table is
  * walked over now if it has changed, in no longer than `wait_ns`.  So is a large one if that is
- * more than TV_FACTS_WAIT_LEAST_NS and there is no sample or an old one; else it is the last that
- * there is, and the background takes another.  Without the table's lock.
+ * more than TV_FACTS_WAIT_LEAST_NS, unless its last walk was just now; else it is the last sample
+ * that there is, and the background takes another.  Without the table's lock.
  */
 tv_sample *tv_fact_take_sample(tv_facts *facts, tv_fact *fact, int64_t wait_ns);
 

@@ -29,8 +29,6 @@ struct tv_facts_properties {
     tv_evidence_property *list;
     size_t count;
     uint64_t samples;
-    double billed;       /* for each byte that is stored */
-    double billed_error; /* of that, half of the 95 % interval for one entity in all */
 };
 
 void tv_facts_properties_free(struct tv_facts_properties *properties)
@@ -59,10 +57,7 @@ typedef struct reading {
     size_t name_count;
     uint16_t slots[NAME_SLOTS]; /* index + 1 */
     tv_arena *arena;
-    uint32_t class_bit; /* of the entity at hand, */
-    double cost;        /* and its bytes by the service's formula */
-    /* Sums over all entities: of costs, of stored bytes, and of their products. */
-    double costs, bytes, costs_2, bytes_2, both;
+    uint32_t class_bit; /* of the entity at hand */
 } reading;
 
 static name_stats *find_name(reading *r, tv_slice name)
@@ -111,7 +106,6 @@ static void add_property(void *ctx, const tv_property *property)
     name_stats *stats = find_name(r, property->name);
     tv_slice value = value_bytes(property);
 
-    r->cost += (double)tv_property_cost(property);
     if (stats == NULL)
         return;
     tv_grow(&stats->values, stats->sum.count, &stats->values_size, 16);
@@ -123,31 +117,6 @@ static void add_property(void *ctx, const tv_property *property)
     stats->classes[property->type] |= r->class_bit;
 }
 
-static void add_cost(reading *r, double bytes)
-{
-    r->costs += r->cost;
-    r->bytes += bytes;
-    r->costs_2 += r->cost * r->cost;
-    r->bytes_2 += bytes * bytes;
-    r->both += r->cost * bytes;
-}
-
-/*
- * What the service bills for a stored byte: a ratio estimate.  Its error is that of the mean of
- * what entities are off the ratio, and nothing where the sample has all of them.
- */
-static void estimate_billed(const reading *r, uint64_t entities, struct tv_facts_properties *to)
-{
-    double count = (double)to->samples, all = (double)entities;
-    double ratio = r->bytes > 0 ? r->costs / r->bytes : 0;
-    double squares = r->costs_2 - 2 * ratio * r->both + ratio * ratio * r->bytes_2;
-
-    to->billed = ratio;
-    to->billed_error = 0;
-    if (count > 1 && count < all && squares > 1e-9 * r->costs_2)
-        to->billed_error = 1.96 * sqrt(squares / (count - 1) / count * (1 - count / all));
-}
-
 static int compare_hashes(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -155,14 +124,30 @@ static int compare_hashes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Where the mean of a number is that is so by chance: each with a certainty of 97.5 %. */
+static double mean_low(double number)
+{
+    return fmax(number + 0.96 - 1.96 * sqrt(number), 0);
+}
+
+static double mean_high(double number)
+{
+    return number + 1.92 + 1.96 * sqrt(number + 1);
+}
+
 /*
- * How many distinct values a table has of which `stats` is a sample: the estimator GEE, between
- * what the sample has and what there would be if each value that it has once stood for others.
+ * Between how many distinct values a property has in a table, of whose entities `rate` are in the
+ * sample and `others` are not.
+ *
+ * At most, each value that the sample has once stands for others that are there once.  At least,
+ * there are as many that it does not have as Chao's estimator for a sample without replacement
+ * says, which goes by those it has once and twice and is a lower bound whatever the distribution
+ * (Chao and Lin 2012); with what chance may have done to each of the numbers.
  */
-static void estimate_distinct(name_stats *stats, double table_count)
+static void estimate_distinct(name_stats *stats, double rate, double others)
 {
     tv_evidence_property *p = &stats->sum;
-    double once = 0, distinct = 0, scale = table_count / (double)p->count;
+    double once = 0, twice = 0, distinct = 0, unseen = 0;
 
     qsort(stats->values, p->count, sizeof *stats->values, compare_hashes);
     for (size_t begin = 0, end; begin < p->count; begin = end) {
@@ -170,12 +155,17 @@ static void estimate_distinct(name_stats *stats, double table_count)
             end++;
         distinct++;
         once += end - begin == 1;
+        twice += end - begin == 2;
     }
-    if (scale < 1)
-        scale = 1;
-    p->distinct = distinct;
-    p->distinct_now = once * sqrt(scale) + distinct - once;
-    p->distinct_now_max = once * scale + distinct - once;
+    p->distinct = p->distinct_low = p->distinct_high = distinct;
+    if (rate >= 1)
+        return;
+    if (once > 0)
+        unseen = pow(mean_low(once), 2) /
+                 (2 * mean_high(twice) + rate / (1 - rate) * mean_low(once) + 1e-9);
+    p->distinct_low = floor(distinct + fmax(unseen - 1.96 * sqrt(unseen), 0));
+    p->distinct_high =
+        ceil(distinct + fmin(mean_high(once) / rate - once, others > 0 ? others : 0));
 }
 
 static bool are_types_apart(const name_stats *stats)
@@ -224,9 +214,7 @@ static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sampl
         if (err == TV_OK) {
             r->class_bit = UINT32_C(1)
                            << tv_class_list_add(classes, &texts, table->sample[i].row_key);
-            r->cost = (double)tv_facts_key_cost((tv_slice){items[i].key, items[i].len});
             err = facts->format->walk(value, add_property, r);
-            add_cost(r, (double)(key.len + value.len));
             ++*ret_samples;
         } else if (err == TV_ERR_NOT_FOUND) {
             err = TV_OK; /* deleted a moment ago */
@@ -239,9 +227,13 @@ static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sampl
     return err;
 }
 
-static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sample_key *items,
-                   const tv_facts_table *table, struct tv_facts_properties **ret_properties)
+static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sample *sample,
+                   const tv_sample_key *items, const tv_facts_table *table,
+                   struct tv_facts_properties **ret_properties)
 {
+    /* The part of its entities that the sample has. */
+    double rate =
+        sample->has_all ? 1 : (double)sample->key_count / fmax((double)sample->entities, 1);
     reading *r = calloc(1, sizeof *r); /* 100 KB, of which there may be none left */
     struct tv_facts_properties *properties;
     tv_err err;
@@ -254,14 +246,12 @@ static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sample_key *it
     r->arena = &properties->arena;
     properties->taken_ns = tv_clock_mono_ns();
     err = read_entities(facts, fact, items, table, r, &properties->samples);
-    estimate_billed(r, table->count.entities, properties);
     properties->count = r->name_count;
     properties->list = tv_arena_alloc(r->arena, (r->name_count + 1) * sizeof *properties->list);
     for (size_t i = 0; i < r->name_count; i++) {
         name_stats *stats = &r->names[i];
-        double share = (double)stats->sum.count / (double)properties->samples;
 
-        estimate_distinct(stats, share * (double)table->count.entities);
+        estimate_distinct(stats, rate, (double)sample->entities - (double)sample->key_count);
         stats->sum.types_by_class = are_types_apart(stats);
         properties->list[i] = stats->sum;
         free(stats->values);
@@ -310,10 +300,15 @@ uint64_t tv_facts_key_cost(tv_slice key)
 
 /* --- remembering --- */
 
+static uint64_t changes_of(const tv_facts_count *count)
+{
+    return count->created + count->replaced + count->deleted;
+}
+
 static bool is_fresh(const struct tv_facts_properties *properties, uint64_t sample,
                      const tv_facts_count *count)
 {
-    uint64_t changes = count->created + count->replaced + count->deleted;
+    uint64_t changes = changes_of(count);
 
     if (properties == NULL || properties->sample != sample)
         return false;
@@ -324,19 +319,36 @@ static bool is_fresh(const struct tv_facts_properties *properties, uint64_t samp
            tv_clock_mono_ns() - properties->taken_ns < FRESH_NS;
 }
 
-static void copy_list(const struct tv_facts_properties *properties, tv_arena *arena,
+/*
+ * Each change since the entities were read may have taken a value away or brought one, and each
+ * entity that came since the sample was taken may have one that the sample knows nothing of.
+ */
+static void bring_up_to_date(uint64_t changes, const tv_facts_since *since, tv_facts_table *table)
+{
+    for (size_t i = 0; i < table->property_count; i++) {
+        tv_evidence_property *p = &table->properties[i];
+        double more = fmax((double)changes, (double)since->created);
+
+        p->distinct_low = fmax(p->distinct_low - (double)changes, 0);
+        p->distinct_high = fmin(p->distinct_high + more, (double)table->count.entities);
+    }
+}
+
+/* Under the lock of the table. */
+static void copy_list(const struct tv_facts_properties *properties, const tv_facts *facts,
+                      const tv_fact *fact, const tv_sample *sample, tv_arena *arena,
                       tv_facts_table *table)
 {
+    tv_facts_since since = tv_fact_since(facts, fact, sample);
+    tv_facts_count count = tv_fact_count(fact);
+
     table->properties = tv_arena_alloc(arena, (properties->count + 1) * sizeof *table->properties);
     memcpy(table->properties, properties->list, properties->count * sizeof *table->properties);
     for (size_t i = 0; i < properties->count; i++)
         table->properties[i].name = tv_arena_dup(arena, properties->list[i].name);
     table->property_count = properties->count;
     table->property_samples = properties->samples;
-    table->has_billed = table->count.basis != TV_FACTS_UNKNOWN &&
-                        (properties->samples > 0 || table->count.entities == 0);
-    table->billed = properties->billed * (double)table->count.bytes;
-    table->billed_error = properties->billed_error * (double)table->count.entities;
+    bring_up_to_date(changes_of(&count) - properties->changes, &since, table);
 }
 
 /* Unless there are too many names already: then they are read again the next time. */
@@ -363,28 +375,30 @@ static void remember(tv_facts *facts, tv_fact *fact, struct tv_facts_properties 
     tv_facts_properties_free(old);
 }
 
-tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, uint64_t sample,
+tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, const tv_sample *sample,
                                 const tv_sample_key *items, tv_arena *arena, tv_facts_table *table)
 {
     struct tv_facts_properties *fresh = NULL;
     tv_err err;
 
     pthread_mutex_lock(&fact->lock);
-    bool is_there = is_fresh(fact->properties, sample, &table->count);
+    bool is_there = is_fresh(fact->properties, sample->id, &table->count);
 
     if (is_there)
-        copy_list(fact->properties, arena, table);
+        copy_list(fact->properties, facts, fact, sample, arena, table);
     pthread_mutex_unlock(&fact->lock);
     if (is_there)
         return TV_OK;
 
-    err = look(facts, fact, items, table, &fresh);
+    err = look(facts, fact, sample, items, table, &fresh);
     if (err)
         return err;
 
-    fresh->sample = sample;
-    fresh->changes = table->count.created + table->count.replaced + table->count.deleted;
-    copy_list(fresh, arena, table);
+    fresh->sample = sample->id;
+    fresh->changes = changes_of(&table->count);
+    pthread_mutex_lock(&fact->lock);
+    copy_list(fresh, facts, fact, sample, arena, table);
+    pthread_mutex_unlock(&fact->lock);
     remember(facts, fact, fresh);
     return TV_OK;
 }

@@ -98,10 +98,10 @@ static void end_partition(tv_sample *sample)
         tv_sample_partition *least = &sample->partitions[at];
 
         if (sample->partition_count == 0 || least->entities >= item.entities) {
-            if (sample->partition_count == sample->partition_max)
-                sample->partition_floor = least->entities;
+            sample->partition_floor = item.entities;
             return;
         }
+        sample->partition_floor = least->entities;
         sample->partition_bytes -= least->len;
         free(least->key);
         sample->partition_count--;
@@ -166,16 +166,18 @@ static void add_largest(tv_sample *sample, tv_slice key, uint64_t bytes)
 
 /* --- all of it --- */
 
-tv_sample *tv_sample_new(size_t key_max, size_t partition_max)
+tv_sample *tv_sample_new(const tv_sample_options *options)
 {
     tv_sample *sample = tv_calloc(1, sizeof *sample);
 
     atomic_store(&sample->refs, 1);
-    sample->id = sample->random = tv_random_u64();
-    sample->key_max = key_max;
-    sample->partition_max = partition_max;
-    sample->keys = malloc(2 * key_max * sizeof *sample->keys);
-    sample->partitions = malloc(partition_max * sizeof *sample->partitions);
+    sample->id = tv_random_u64();
+    sample->random = options->seed;
+    sample->key_max = options->key_max;
+    sample->partition_max = options->partition_max;
+    sample->sums = tv_calloc(options->committer_count + 1, sizeof *sample->sums);
+    sample->keys = malloc(2 * sample->key_max * sizeof *sample->keys);
+    sample->partitions = malloc(sample->partition_max * sizeof *sample->partitions);
     if (sample->keys == NULL || sample->partitions == NULL) {
         tv_sample_unref(sample);
         return NULL;
@@ -185,10 +187,11 @@ tv_sample *tv_sample_new(size_t key_max, size_t partition_max)
     return sample;
 }
 
-void tv_sample_add(tv_sample *sample, tv_slice key, uint64_t bytes)
+void tv_sample_add(tv_sample *sample, tv_slice key, uint64_t bytes, uint64_t billed)
 {
     sample->entities++;
     sample->bytes += bytes;
+    sample->billed += billed;
     add_key(sample, key, bytes);
     add_to_partition(sample, key, bytes);
     add_largest(sample, key, bytes);
@@ -230,6 +233,7 @@ void tv_sample_unref(tv_sample *sample)
     for (size_t i = 0; i < sample->largest_count; i++)
         free(sample->largest[i].key);
     tv_buf_done(&sample->partition);
+    free(sample->sums);
     free(sample->keys);
     free(sample->partitions);
     free(sample);

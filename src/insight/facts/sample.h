@@ -9,7 +9,8 @@
  *  (1) `keys` are chosen by chance alone, each row with the same, and are in the order of that
  *      chance: the first n of them are a sample, too.  `has_all` means that every key is there.
  *  (2) `partitions` are the largest by entities, of two that are alike the one that comes first.
- *  (3) All of it is of one snapshot of the store, in which the table had `changes` behind it.
+ *      None that is left out has more than `partition_floor`.
+ *  (3) All of it is of one snapshot of the store, in which the committers had these `sums`.
  */
 #ifndef TV_INSIGHT_FACTS_SAMPLE_H
 #define TV_INSIGHT_FACTS_SAMPLE_H
@@ -18,6 +19,7 @@
 
 #include "base/buf.h"
 #include "insight/facts/facts.h"
+#include "insight/facts/rows.h"
 
 typedef struct tv_sample_key {
     uint64_t chance;
@@ -59,11 +61,12 @@ typedef struct tv_extremes {
 
 typedef struct tv_sample {
     atomic_int refs;
-    uint64_t id;   /* no other sample has it */
-    int64_t ticks; /* when it was taken */
-    /* What the table had behind it: changes in all, and those that made or deleted an entity. */
-    uint64_t changes, moves;
+    uint64_t id;         /* no other sample has it */
+    int64_t ticks;       /* when it was taken */
+    tv_facts_sums *sums; /* of each committer, as many as the facts have */
+    uint64_t changes;    /* of the table until then, by all of them */
     uint64_t entities, bytes, partition_total;
+    uint64_t billed; /* bytes by the service's formula */
     tv_sample_key *keys;
     size_t key_count;
     bool has_all;
@@ -71,20 +74,26 @@ typedef struct tv_sample {
     size_t partition_count;
     tv_sample_key largest[TV_FACTS_LARGEST_MAX]; /* entities, greatest first; without `chance` */
     size_t largest_count;
+    uint64_t partition_floor; /* entities of the largest partition that is left out; 0: none is */
     /* While it is made. */
     size_t key_max, partition_max, partition_bytes;
-    uint64_t reach;           /* keys of this chance or a greater one are not taken, */
-    uint64_t partition_floor; /* nor partitions of so many entities or fewer */
+    uint64_t reach; /* keys of this chance or a greater one are not taken */
     uint64_t random;
     tv_buf partition; /* the PartitionKey at hand, and what was seen of it */
     uint64_t partition_rows, partition_row_bytes;
 } tv_sample;
 
-/** Of an empty table, so far; with at most so many keys and partitions.  NULL without memory. */
-tv_sample *tv_sample_new(size_t key_max, size_t partition_max);
+/** What a sample is made with. */
+typedef struct tv_sample_options {
+    size_t key_max, partition_max, committer_count;
+    uint64_t seed; /* of its chances */
+} tv_sample_options;
 
-/** The next row: bytes of its key and value together. */
-void tv_sample_add(tv_sample *sample, tv_slice key, uint64_t bytes);
+/** Of an empty table, so far.  NULL without memory. */
+tv_sample *tv_sample_new(const tv_sample_options *options);
+
+/** The next row: bytes of its key and value together, and those that it is billed for. */
+void tv_sample_add(tv_sample *sample, tv_slice key, uint64_t bytes, uint64_t billed);
 
 /** There are no more rows: from now on it does not change. */
 void tv_sample_finish(tv_sample *sample);

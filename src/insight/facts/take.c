@@ -1,4 +1,5 @@
 /* What is known of a table, as it is given to those who ask. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/assert.h"
@@ -43,16 +44,21 @@ static int compare_partitions(const void *a, const void *b)
                                       : tv_slice_cmp(p->partition_key, q->partition_key);
 }
 
-static tv_err list_partitions(tv_arena *arena, const tv_sample *sample, bool is_current,
+/* One that may be gone by now, or twice as large, is not named. */
+static tv_err list_partitions(tv_arena *arena, const tv_sample *sample, const tv_facts_since *since,
                               tv_facts_table *table)
 {
-    size_t count = sample->partition_count;
-    tv_facts_partition *list = tv_arena_alloc(arena, (count + 1) * sizeof *list);
+    uint64_t error = since->created > since->deleted ? since->created : since->deleted;
+    tv_facts_partition *list = tv_arena_alloc(arena, (sample->partition_count + 1) * sizeof *list);
+    bool is_current = tv_facts_since_is_nothing(since);
+    size_t count = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < sample->partition_count; i++) {
         const tv_sample_partition *p = &sample->partitions[i];
 
-        list[i] = (tv_facts_partition){{p->key, p->len}, p->entities, p->bytes, is_current};
+        if (p->entities > error)
+            list[count++] =
+                (tv_facts_partition){{p->key, p->len}, p->entities, p->bytes, is_current, error};
     }
     qsort(list, count, sizeof *list, compare_partitions);
     for (size_t i = 0; i < count; i++) {
@@ -63,7 +69,6 @@ static tv_err list_partitions(tv_arena *arena, const tv_sample *sample, bool is_
     }
     table->largest_partitions = list;
     table->largest_partition_count = count;
-    table->partitions = (double)sample->partition_total;
     return TV_OK;
 }
 
@@ -136,36 +141,58 @@ static tv_err copy_extremes(tv_arena *arena, const tv_extremes *from, tv_evidenc
     return err;
 }
 
-/* A sample may be a moment ahead of what the committers have told. */
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : b - a;
-}
-
 /* How old a sample is. */
-static void tell_age(const tv_sample *sample, bool is_current, tv_facts_table *table)
+static void tell_age(const tv_sample *sample, const tv_facts_since *since, tv_facts_table *table)
 {
-    const tv_facts_count *count = &table->count;
     int64_t ticks = tv_clock_ticks() - sample->ticks;
 
-    if (is_current)
+    table->is_aged = !tv_facts_since_is_nothing(since);
+    if (!table->is_aged)
         return;
-    table->sample_changes =
-        distance(count->created + count->replaced + count->deleted, sample->changes);
-    /* Each entity that came or went may have been a partition. */
-    table->partitions_error = (double)distance(count->created + count->deleted, sample->moves);
+    table->sample_changes = tv_facts_since_changes(since);
     table->sample_seconds = ticks > 0 ? (uint64_t)ticks / TV_TICKS_PER_SECOND : 0;
 }
 
-static tv_err take_keys(tv_arena *arena, const tv_sample *sample, bool is_current,
+/* Each entity that came or went may have been a partition. */
+static void tell_partitions(const tv_sample *sample, const tv_facts_since *since,
+                            tv_facts_table *table)
+{
+    table->partitions = (double)sample->partition_total;
+    table->partitions_error = HUGE_VAL;
+    if (since->is_known)
+        table->partitions_error =
+            (double)(since->created > since->deleted ? since->created : since->deleted);
+}
+
+/*
+ * What was billed for the table then, in proportion to its bytes now.  Nothing that was written
+ * since the start costs more than the most expensive entity, so that bounds what has changed.
+ */
+static void tell_billed(const tv_sample *sample, const tv_facts_since *since, tv_facts_table *table)
+{
+    double then = (double)sample->billed, most = (double)table->extremes.cost_max;
+    double low = fmax(then - (double)(since->deleted + since->replaced) * most, 0);
+    double high = then + (double)(since->created + since->replaced) * most;
+    double now = sample->bytes ? then / (double)sample->bytes * (double)table->count.bytes : then;
+
+    table->billed = fmin(fmax(now, low), high);
+    table->billed_error = fmax(table->billed - low, high - table->billed);
+    if (!since->is_known)
+        table->billed_error = HUGE_VAL;
+}
+
+static tv_err take_keys(tv_arena *arena, const tv_sample *sample, const tv_facts_since *since,
                         const tv_sample_key *items, tv_facts_table *table)
 {
     tv_err err;
 
-    tell_age(sample, is_current, table);
+    table->has_sample = true;
+    tell_age(sample, since, table);
+    tell_partitions(sample, since, table);
+    tell_billed(sample, since, table);
     table->sample_count = sample->key_count;
-    table->sample_is_all = sample->has_all && is_current;
-    err = list_partitions(arena, sample, is_current, table);
+    table->sample_is_all = sample->has_all && !table->is_aged;
+    err = list_partitions(arena, sample, since, table);
     if (err == TV_OK)
         err = copy_largest(arena, sample, table);
     if (err == TV_OK)
@@ -184,17 +211,19 @@ tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int pa
     pthread_mutex_lock(&fact->lock);
     ret_table->count = tv_fact_count(fact);
     ret_table->counted_ticks = fact->counted_ticks;
-    bool is_current = sample && tv_fact_is_current(facts, fact, sample);
+    tv_facts_since since = {0};
 
-    if (sample)
+    if (sample) {
+        since = tv_fact_since(facts, fact, sample);
         err = copy_extremes(arena, &fact->extremes, &ret_table->extremes);
+    }
     pthread_mutex_unlock(&fact->lock);
     if (err == TV_OK && sample) {
         tv_sample_key *items = sort_keys(arena, sample);
 
-        err = take_keys(arena, sample, is_current, items, ret_table);
+        err = take_keys(arena, sample, &since, items, ret_table);
         if (err == TV_OK && parts & TV_FACTS_PROPERTIES)
-            err = tv_facts_take_properties(facts, fact, sample->id, items, arena, ret_table);
+            err = tv_facts_take_properties(facts, fact, sample, items, arena, ret_table);
     }
     tv_sample_unref(sample);
     tv_fact_unref(fact);

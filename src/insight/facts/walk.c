@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "store/engine/key.h"
 
 enum { STEP_ROWS = 1024 }; /* between looks at the clock */
@@ -29,8 +30,9 @@ static void look_at_property(void *ctx, const tv_property *property)
     tv_facts_look_at_value(look->extremes, property);
 }
 
+/* Note its extremes; *ret_cost is what it is billed for. */
 static tv_err look_at_entity(const tv_facts *facts, tv_extremes *extremes, tv_slice key,
-                             tv_slice value)
+                             tv_slice value, uint64_t *ret_cost)
 {
     entity_look look = {.extremes = extremes, .cost = tv_facts_key_cost(key)};
     tv_err err = facts->format->walk(value, look_at_property, &look);
@@ -40,6 +42,7 @@ static tv_err look_at_entity(const tv_facts *facts, tv_extremes *extremes, tv_sl
 
     tv_extremes_note(extremes, TV_EXTREME_PROPERTIES, look.properties, key);
     tv_extremes_note(extremes, TV_EXTREME_COST, look.cost, key);
+    *ret_cost = look.cost;
     return TV_OK;
 }
 
@@ -68,6 +71,9 @@ static tv_err read_sums(walk *w, tv_iter *iter, tv_slice prefix)
             err = tv_facts_sums_parse(tv_iter_value(iter), &sums);
             if (err == TV_OK)
                 tv_facts_sums_add(&w->sums, &sums);
+            /* Committers that there are no more change nothing. */
+            if (err == TV_OK && row.committer < w->facts->committer_count)
+                w->found->sample->sums[row.committer] = sums;
         }
         if (err)
             return err;
@@ -105,15 +111,19 @@ static tv_err walk_rows(walk *w, tv_iter *iter, tv_slice prefix)
     for (tv_iter_seek(iter, prefix); tv_iter_is_valid(iter); tv_iter_next(iter)) {
         tv_slice key = tv_iter_key(iter), tail = tv_slice_skip(key, prefix.len);
         tv_slice value = tv_iter_value(iter);
-        tv_err err = look_at_entity(w->facts, &w->found->extremes, tail, value);
+        uint64_t cost;
+        tv_err err = look_at_entity(w->facts, &w->found->extremes, tail, value, &cost);
 
         if (err)
             return err;
-        tv_sample_add(sample, tail, key.len + value.len);
+        tv_sample_add(sample, tail, key.len + value.len, cost);
         if (sample->entities % STEP_ROWS == 0 && !goes_on(w))
             return TV_ERR_STOPPED;
     }
     tv_sample_finish(sample);
+    /* What is done is done: the rest after the last step is all that is left. */
+    if (w->budget.part_of_core)
+        (void)goes_on(w);
     return tv_iter_status(iter);
 }
 
@@ -146,9 +156,13 @@ tv_err tv_facts_walk(tv_facts *facts, tv_fact *fact, tv_facts_budget budget,
 {
     int64_t now_ns = tv_clock_mono_ns();
     walk w = {facts, fact, budget, now_ns, now_ns, {0}, ret_found};
-    tv_sample *sample = tv_sample_new(
-        tv_facts_share(facts, TV_FACTS_SERVER_SAMPLE_MAX, TV_FACTS_SAMPLE_MAX),
-        tv_facts_share(facts, TV_FACTS_SERVER_PARTITIONS_MAX, TV_FACTS_PARTITIONS_MAX));
+    tv_sample *sample = tv_sample_new(&(tv_sample_options){
+        .key_max = tv_facts_share(facts, TV_FACTS_SERVER_SAMPLE_MAX, TV_FACTS_SAMPLE_MAX),
+        .partition_max =
+            tv_facts_share(facts, TV_FACTS_SERVER_PARTITIONS_MAX, TV_FACTS_PARTITIONS_MAX),
+        .committer_count = (size_t)facts->committer_count,
+        .seed = facts->seed ? facts->seed++ : tv_random_u64(),
+    });
 
     if (sample == NULL)
         return TV_ERR_OVERLOADED;
@@ -162,7 +176,6 @@ tv_err tv_facts_walk(tv_facts *facts, tv_fact *fact, tv_facts_budget budget,
         return err;
     }
     sample->changes = tv_facts_sums_changes(&w.sums);
-    sample->moves = w.sums.created + w.sums.deleted;
     ret_found->base.entities = sample->entities - w.sums.entities;
     ret_found->base.bytes = sample->bytes - w.sums.bytes;
     return TV_OK;

@@ -30,7 +30,4 @@ void tv_facts_found_done(tv_facts_found *found);
 /** Note the length of a value. */
 void tv_facts_look_at_value(tv_extremes *extremes, const tv_property *property);
 
-/** What a key adds to the cost of its entity. */
-uint64_t tv_facts_key_cost(tv_slice key);
-
 #endif

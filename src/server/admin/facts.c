@@ -71,10 +71,22 @@ static void add_count(tv_buf *out, const tv_facts_count *count)
     tv_json_number(out, "deleted", count->deleted);
 }
 
+/* HUGE_VAL is not known. */
+static void add_number_or_null(tv_buf *out, const char *name, double number)
+{
+    tv_json_name(out, name);
+    if (number == HUGE_VAL)
+        tv_buf_add_lit(out, "null");
+    else
+        tv_buf_printf(out, "%.0f", ceil(number));
+}
+
 static void add_partitions(tv_buf *out, const tv_facts_table *table)
 {
-    tv_buf_printf(out, ",\"partitions\":{\"count\":%.0f,\"error\":%.0f,\"largest\":[",
-                  table->partitions, table->partitions_error);
+    tv_json_open(out, "partitions", '{');
+    add_number_or_null(out, "count", table->has_sample ? table->partitions : HUGE_VAL);
+    add_number_or_null(out, "error", table->has_sample ? table->partitions_error : HUGE_VAL);
+    tv_json_open(out, "largest", '[');
     for (size_t i = 0; i < table->largest_partition_count; i++) {
         const tv_facts_partition *partition = &table->largest_partitions[i];
 
@@ -83,6 +95,9 @@ static void add_partitions(tv_buf *out, const tv_facts_table *table)
         tv_json_number(out, "entities", partition->entities);
         tv_json_number(out, "bytes", partition->bytes);
         tv_json_bool(out, "exact", partition->is_exact);
+        add_number_or_null(out, "error",
+                           table->count.basis == TV_FACTS_EXACT ? (double)partition->error
+                                                                : HUGE_VAL);
         tv_buf_add_char(out, '}');
     }
     tv_buf_add_lit(out, "]}");
@@ -117,9 +132,8 @@ static void add_classes(tv_buf *out, const char *name, const tv_facts_class *lis
 
 static void add_properties(tv_buf *out, const tv_facts_table *table)
 {
-    if (table->has_billed)
-        tv_buf_printf(out, ",\"billedBytes\":%.0f,\"billedBytesError\":%.0f", table->billed,
-                      ceil(table->billed_error));
+    tv_json_number(out, "billedBytes", (uint64_t)table->billed);
+    add_number_or_null(out, "billedBytesError", table->billed_error);
     tv_buf_printf(out, ",\"propertySamples\":%llu,\"properties\":[",
                   (unsigned long long)table->property_samples);
     for (size_t i = 0; i < table->property_count; i++) {
@@ -134,10 +148,10 @@ static void add_properties(tv_buf *out, const tv_facts_table *table)
                 tv_json_number(out, tv_edm_name((tv_edm_type)type).data, property->types[type]);
         }
         tv_buf_printf(out,
-                      "},\"bytes\":%llu,\"bytesMax\":%llu,\"distinct\":%.0f,\"distinctLow\":%.0f,"
+                      "},\"bytes\":%llu,\"bytesMax\":%llu,\"distinctLow\":%.0f,"
                       "\"distinctHigh\":%.0f}",
                       (unsigned long long)property->bytes, (unsigned long long)property->max_bytes,
-                      property->distinct_now, property->distinct, property->distinct_now_max);
+                      property->distinct_low, property->distinct_high);
     }
     tv_buf_add_char(out, ']');
 }
@@ -157,13 +171,16 @@ static void add_extremes(tv_buf *out, const tv_evidence_extremes *extremes)
     tv_buf_add_lit(out, "}}");
 }
 
-/* What the sample is: whether it has every key, and how old it is. */
+/* What the sample is: whether it has every key, and how old it is; null when that is not known. */
 static void open_sample(tv_buf *out, const tv_facts_table *table)
 {
-    tv_buf_printf(out, ",\"sample\":{\"isAll\":%s,\"ageSeconds\":%llu,\"changesSince\":%llu",
-                  table->sample_is_all ? "true" : "false",
-                  (unsigned long long)table->sample_seconds,
-                  (unsigned long long)table->sample_changes);
+    bool is_exact = table->has_sample && table->count.basis == TV_FACTS_EXACT;
+
+    tv_json_open(out, "sample", '{');
+    tv_json_bool(out, "isAll", table->sample_is_all);
+    add_number_or_null(out, "ageSeconds",
+                       table->has_sample ? (double)table->sample_seconds : HUGE_VAL);
+    add_number_or_null(out, "changesSince", is_exact ? (double)table->sample_changes : HUGE_VAL);
 }
 
 /* A ladder of the table: every n-th key of it, about, in key order. */
@@ -190,15 +207,17 @@ static void add_all(tv_buf *out, const taking *t, const tv_facts_table *table)
     if (t->has_keys) {
         add_sample_keys(out, table);
     } else if (t->parts) {
-        add_largest(out, table);
         open_sample(out, table);
         tv_buf_printf(out, ",\"keys\":%zu}", table->sample_count);
+    }
+    if (t->parts && !t->has_keys && table->has_sample) {
+        add_largest(out, table);
         add_classes(out, "partitionKeyClasses", table->partition_classes,
                     table->partition_class_count);
         add_classes(out, "rowKeyClasses", table->row_classes, table->row_class_count);
         add_extremes(out, &table->extremes);
     }
-    if (t->parts & TV_FACTS_PROPERTIES)
+    if (t->parts & TV_FACTS_PROPERTIES && table->has_sample)
         add_properties(out, table);
     tv_buf_add_lit(out, "}\n");
 }

@@ -75,10 +75,10 @@ static bool is_wider(_Atomic uint64_t *widest, uint64_t value)
 }
 
 /* Whether an entity has more of anything than those before it; few have. */
-static bool is_widest(tv_table_counts *counts, const tv_entity_properties *properties)
+static bool is_widest(tv_table_counts *counts, tv_slice key, const tv_entity_properties *properties)
 {
     enum { LONG_BYTES = 24576 }; /* such values are counted, each */
-    uint64_t cost = 0, longest = 0;
+    uint64_t cost = tv_facts_key_cost(key), longest = 0;
 
     for (size_t i = 0; i < properties->count; i++) {
         const tv_property *property = &properties->list[i];
@@ -126,7 +126,8 @@ void tv_table_note_entities(tv_call *call)
                                                      : change->command->body.properties;
 
         if (change->command->kind != TV_TABLE_OP_DELETE_ENTITY &&
-            is_widest(set->table->service_data, &properties))
+            is_widest(set->table->service_data, tv_slice_skip(change->key, set->table->prefix.len),
+                      &properties))
             tv_facts_note_entity(facts, set->table->account, set->table->id, change->key,
                                  properties.list, properties.count);
         tv_arena_reset(&scratch);

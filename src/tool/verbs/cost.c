@@ -191,8 +191,10 @@ static tool_exit take_table(tool_run *run, cost_table *table)
 
         table->is_known = read_count(facts, "entities", &table->entities) &&
                           read_count(facts, "bytes", &table->stored) &&
-                          read_count(facts, "billedBytes", &table->bytes) &&
-                          read_count(facts, "billedBytesError", &table->error);
+                          read_count(facts, "billedBytes", &table->bytes);
+        /* None is known of what was counted a while ago; then it is not exact. */
+        if (!read_count(facts, "billedBytesError", &table->error))
+            table->error = 0;
         table->is_exact = exact.at && strncmp(exact.at, "true", 4) == 0;
     } else if (!exit) {
         table->is_gone = answer.status == 404 && strstr(answer.body.at, "no such table");

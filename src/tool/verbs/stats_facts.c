@@ -1,6 +1,6 @@
 /*
  * What is in a table, by the facts that a tavolad keeps of it: without reading it.  Counts are
- * exact; what comes from a sample of entities is told.
+ * exact; of the rest it is told by how much it may be off, and how old it is.
  */
 #include "../json_find.h"
 #include "../output/output.h"
@@ -25,7 +25,17 @@ static const char *type_name(const char *edm, size_t size)
     return NULL;
 }
 
-typedef void visit_property(void *ctx, const char *name, const char *type, double entities);
+static tavola_value count_of(tool_json object, const char *path)
+{
+    tool_json value = tool_json_get(object, path);
+
+    return value.at && strchr("0123456789", *value.at)
+               ? tavola_int64((int64_t)tool_json_number(value))
+               : (tavola_value){0};
+}
+
+typedef void visit_property(void *ctx, const char *name, const char *type, double entities,
+                            tool_json property);
 
 /* Each name with each of its types, as the server has them: the most frequent first. */
 static void each_property(tool_json facts, visit_property *visit, void *ctx)
@@ -41,36 +51,34 @@ static void each_property(tool_json facts, visit_property *visit, void *ctx)
             const char *shown = type.size > 2 ? type_name(type.at + 1, type.size - 2) : NULL;
 
             if (shown && name.at)
-                visit(ctx, name.at, shown, tool_json_number(count));
+                visit(ctx, name.at, shown, tool_json_number(count), property);
         }
         tool_text_done(&name);
     }
 }
 
-static void add_to_list(void *ctx, const char *name, const char *type, double entities)
+static void add_to_list(void *ctx, const char *name, const char *type, double entities,
+                        tool_json property)
 {
     tool_text *list = ctx;
 
     (void)entities;
+    (void)property;
     tool_text_printf(list, "%s%s:%s", list->size ? "," : "", name, type);
 }
 
-static void print_property(void *ctx, const char *name, const char *type, double entities)
+static void print_property(void *ctx, const char *name, const char *type, double entities,
+                           tool_json property)
 {
     tool_field fields[] = {
         {"Property", tavola_string(name)},
         {"Type", tavola_string(type)},
         {"EntitiesOfSample", tavola_int64((int64_t)entities)},
+        {"DistinctLow", count_of(property, "distinctLow")},
+        {"DistinctHigh", count_of(property, "distinctHigh")},
     };
 
     tool_output_record(ctx, fields, sizeof fields / sizeof fields[0]);
-}
-
-static tavola_value count_of(tool_json facts, const char *path)
-{
-    tool_json value = tool_json_get(facts, path);
-
-    return value.at ? tavola_int64((int64_t)tool_json_number(value)) : (tavola_value){0};
 }
 
 static tool_exit print_table(const tool_run *run, tool_json facts)
@@ -92,6 +100,7 @@ static tool_exit print_table(const tool_run *run, tool_json facts)
         {"BytesError", count_of(facts, "billedBytesError")},
         {"LargestPartition", tool_text_value(key.at)},
         {"LargestPartitionEntities", count_of(largest, "entities")},
+        {"LargestPartitionEntitiesError", count_of(largest, "error")},
         {"Properties", tavola_string(properties.at)},
     };
 
@@ -106,8 +115,14 @@ static tool_exit print(const tool_run *run, tool_json facts)
     tool_output *output = NULL;
     tool_exit exit;
 
+    double changes = tool_json_number(tool_json_get(facts, "sample.changesSince"));
+
     tool_note("by the facts that the server keeps; properties are those of %.0f entities",
               tool_json_number(tool_json_get(facts, "propertySamples")));
+    if (changes > 0)
+        tool_note("the table was read %.0f s ago, and %.0f of its entities have come, gone or "
+                  "changed since",
+                  tool_json_number(tool_json_get(facts, "sample.ageSeconds")), changes);
     if (!tool_has(run, TOOL_FLAG_PROPERTIES))
         return print_table(run, facts);
     exit = tool_output_open(run, true, &output);

@@ -180,7 +180,7 @@ static tv_slice load_old_sample(kind k, int64_t id)
     tv_facts_stop(facts);
     load_some(k, id, ENTITIES - NEW, ENTITIES);
     CHECK_INT(table_of(id).sample_changes, NEW);
-    CHECK(!table_of(id).largest_partitions[0].is_exact);
+    CHECK(table_of(id).partitions_error > 0);
     return tv_arena_dup(&arena, tv_key_table(&arena, ACCOUNT, id));
 }
 

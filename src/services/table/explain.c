@@ -1,10 +1,11 @@
 /*
- * {"plan":"range","description":"…","ranges":[{"plan":"range","from":…,"to":…}],
+ * {"value":[],"plan":"range","description":"…","ranges":[{"plan":"range","from":…,"to":…}],
  *  "residual":"Age gt 5","advice":"…","warnings":["Age is …"],
  *  "estimate":{"examined":1200,"low":900,"high":1500,…}}
  *
  * A bound is null (none) or {"PartitionKey":…[,"RowKey":…],"isIncluded":…}.  Warnings are there
- * when there are any.
+ * when there are any.  The value is that of a page without entities, so that a client that asks for
+ * entities gets none and does not fail.
  */
 #include "services/table/explain.h"
 
@@ -106,7 +107,7 @@ static void add_key(tv_buf *out, const char *name, tv_slice encoded)
 }
 
 /* Bounds have the forms "p 01 r", "p 01 r 01" (after r) and "p 02" (after p); see region.h. */
-static void add_bound(tv_buf *out, tv_slice bound, bool is_upper)
+static void add_bound(tv_buf *out, tv_slice bound, bool is_upper, bool is_point)
 {
     size_t end = 0;
     bool is_after;
@@ -127,7 +128,7 @@ static void add_bound(tv_buf *out, tv_slice bound, bool is_upper)
     }
     tv_buf_add_char(out, '{');
     add_key(out, "PartitionKey", tv_slice_take(bound, end));
-    if (bound.data[end] == TV_KEY_MARK && (row.len || is_after))
+    if (bound.data[end] == TV_KEY_MARK && (row.len || is_after || is_point))
         add_key(out, "RowKey", row);
     tv_json_bool(out, "isIncluded", is_after == is_upper);
     tv_buf_add_char(out, '}');
@@ -139,10 +140,12 @@ static void add_range(tv_buf *out, const tv_key_range *range, tv_slice prefix)
     tv_slice to =
         tv_slice_starts_with(range->to, prefix) ? tv_slice_skip(range->to, prefix.len) : TV_LIT("");
 
+    bool is_point = range->kind == TV_PLAN_POINT;
+
     tv_buf_printf(out, "{\"plan\":\"%s\",\"from\":", tv_plan_kind_name(range->kind));
-    add_bound(out, tv_slice_skip(range->from, prefix.len), false);
+    add_bound(out, tv_slice_skip(range->from, prefix.len), false, is_point);
     tv_buf_add_lit(out, ",\"to\":");
-    add_bound(out, to, true);
+    add_bound(out, to, true, is_point);
     tv_buf_add_char(out, '}');
 }
 
@@ -200,7 +203,7 @@ tv_err tv_table_explain(tv_buf *out, const tv_table_scan *scan)
     const tv_plan *plan = &scan->plan;
     tv_err err;
 
-    tv_buf_printf(out, "{\"plan\":\"%s\"", tv_plan_kind_name(plan->kind));
+    tv_buf_printf(out, "{\"value\":[],\"plan\":\"%s\"", tv_plan_kind_name(plan->kind));
     add_text(out, "description", description(plan));
     tv_buf_add_lit(out, ",\"ranges\":[");
     for (size_t i = 0; i < plan->count; i++) {

@@ -157,3 +157,10 @@ test("listing tables by a filter, whole and by pages", async () => {
   assert.deepEqual(pages.filter((page) => page.length), [made.slice(1, 3), made.slice(3, 5)]);
   for (const name of made) await service.deleteTable(name);
 });
+
+test("an explained query has no entities", async () => {
+  const queryOptions = { filter: odata`PartitionKey eq ${"a"}` };
+  const requestOptions = { customHeaders: { "x-tavola-explain": "true" } };
+  assert.deepEqual(await collect(client.listEntities({ queryOptions, requestOptions })), []);
+  assert.equal((await collect(client.listEntities({ queryOptions }))).length, 100);
+});

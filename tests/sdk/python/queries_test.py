@@ -37,6 +37,12 @@ class Queries(Case):
         self.assertEqual(self.found("PartitionKey eq @p and value eq @v",
                                     parameters={"p": "types", "v": 5}), ["int32"])
 
+    def test_an_explained_query_has_no_entities(self):
+        headers = {"x-tavola-explain": "true"}
+        self.assertEqual(self.found("PartitionKey eq 'a'", headers=headers), [])
+        self.assertEqual(list(self.table.list_entities(headers=headers)), [])
+        self.assertEqual(len(self.found("PartitionKey eq 'a'")), 100)
+
     def test_integer_between_int32_and_uint32_is_refused(self):
         # The SDK writes it without its L, and the service needs one.
         self.refused(400, "InvalidInput", self.found, "value eq @v", parameters={"v": 2 ** 31})

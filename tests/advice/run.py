@@ -9,7 +9,6 @@ a line for each case that failed and ends with `advice: N passed, N failed`.  RE
 files.
 """
 
-import http.client
 import json
 import pathlib
 import subprocess
@@ -21,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 sys.path.insert(0, str(HERE))
 
+import kept  # noqa: E402
 import notation  # noqa: E402
 import parts  # noqa: E402
 import seed  # noqa: E402
@@ -44,18 +44,13 @@ class Admin:
     def __init__(self, server):
         token = server.admin_token()
         self.headers = {"Authorization": f"Bearer {token}"}
-        self.connection = http.client.HTTPConnection(server.admin_url.split("//")[1], timeout=120)
-        self.asked = time.monotonic()
+        self.connection = kept.Connection(server.admin_url.split("//")[1], timeout=120)
 
     def ask(self, method, path, body=None):
-        # The server closes a connection that was silent for long, as this one is during a load.
-        if time.monotonic() - self.asked > 5:
-            self.connection.close()
         self.connection.request(method, path, None if body is None else json.dumps(body),
                                 self.headers)
         reply = self.connection.getresponse()
         text = reply.read()
-        self.asked = time.monotonic()
         assert reply.status < 300, f"{method} {path}: {reply.status} {text.decode()}"
         return json.loads(text)
 

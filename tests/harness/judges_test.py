@@ -144,6 +144,28 @@ class Modules(unittest.TestCase):
             self.assertIn(part, found.text)
         self.assertRegex(found.text, r"repeat: TAVOLA_SEED=\d+ ./check \S+ some/test_a")
 
+    def test_a_connection_that_was_silent_is_opened_again(self):
+        """The server closed it meanwhile, as servers do: that is no failure of a slow test."""
+        done = self.run_module("""
+            import http.server, threading, kept
+            class Answer(http.server.BaseHTTPRequestHandler):
+                protocol_version = "HTTP/1.1"
+                def do_GET(self):
+                    self.send_response(204)
+                    self.end_headers()
+                    self.close_connection = True  # without a word of it
+            class A(unittest.TestCase):
+                def test_a(self):
+                    web = http.server.HTTPServer(("127.0.0.1", 0), Answer)
+                    threading.Thread(target=web.serve_forever, daemon=True).start()
+                    connection = kept.Connection("127.0.0.1", web.server_port)
+                    for _ in range(3):
+                        connection.request("GET", "/")
+                        self.assertEqual(connection.getresponse().read(), b"")
+                        connection.used -= 2 * kept.SILENT_S
+            """)
+        self.assertEqual((done.passed, done.failed), (1, 0), done.text)
+
 
 class Scripts(unittest.TestCase):
     """JavaScript tests."""

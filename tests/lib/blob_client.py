@@ -17,6 +17,7 @@ import re
 import time
 import urllib.request
 
+import kept
 import sign
 from server import ACCOUNT, KEY
 from table_client import BROKEN
@@ -62,7 +63,7 @@ class Client:
         self.account = account
         self.key = key
         self.port = port
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+        self.connection = kept.Connection("127.0.0.1", port, timeout=timeout_s)
 
     def signed(self, method, path, headers):
         """All headers of a request for a path below the account."""

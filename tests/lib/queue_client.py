@@ -15,6 +15,7 @@ import re
 import urllib.parse
 from xml.sax.saxutils import escape, unescape
 
+import kept
 import sign
 from server import ACCOUNT, KEY
 from table_client import BROKEN
@@ -49,7 +50,7 @@ class Reply:
 class QueueClient:
     def __init__(self, port, account=ACCOUNT, key=KEY, timeout_s=60):
         self.account, self.key = account, key
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+        self.connection = kept.Connection("127.0.0.1", port, timeout=timeout_s)
 
     def request(self, method, path, body=None, **headers):
         """Send one request; underscores in the names of headers become dashes."""

@@ -14,6 +14,7 @@ import json
 import urllib.parse
 import uuid
 
+import kept
 import sign
 from server import ACCOUNT, KEY
 
@@ -53,7 +54,7 @@ class Client:
     def __init__(self, port, account=ACCOUNT, key=KEY, timeout_s=60):
         self.account = account
         self.key = key
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+        self.connection = kept.Connection("127.0.0.1", port, timeout=timeout_s)
 
     def headers(self, path):
         """The signed headers of a request for a path below the account."""

@@ -28,6 +28,7 @@ from server import ROOT, Server
 PROGRAM = os.environ.get("TAVOLA", str(ROOT / "build" / "tavola"))
 TIMEOUT_S = 300  # of a command, for one that never ends: some move a lot of data, on a busy machine
 IS_AZURITE = os.environ.get("CLIENT_SERVER") == "azurite"
+ERASED = re.compile(r"[^\n]*\r\x1b\[K")  # by what follows on the line
 # What a developer has set must not change the tests.
 OURS = re.compile("AZURE_|XDG_|NO_COLOR|COLUMNS|TERM$|HOME$|.*_proxy$", re.IGNORECASE)
 
@@ -73,10 +74,11 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def end(self):
-        """(exit code, all that was shown)."""
+        """(exit code, all that was shown and not erased again: a slow machine sees progress)."""
         self.read_until()
         os.close(self.fd)
-        return self.process.wait(TIMEOUT_S), self.shown.decode().replace("\r\n", "\n")
+        shown = self.shown.decode().replace("\r\n", "\n")
+        return self.process.wait(TIMEOUT_S), ERASED.sub("", shown)
 
 
 def new_server():

@@ -173,12 +173,14 @@ class Import(Transfer):
     def test_progress_is_shown_on_a_terminal_only(self):
         table = self.table()
         path = self.file("".join(line(i) for i in range(40_000)), "shown.ndjson")
-        code, shown = self.terminal("import", table, path, width=60).end()
+        terminal = self.terminal("import", table, path, width=60)
+        code, left = terminal.end()
+        shown = terminal.shown.decode()
         self.assertEqual(code, 0)
         self.assertRegex(shown, r"\r\x1b\[K\[[#.]{20}\] +\d+ %  [\d,]+ entities")
         for drawn in re.findall(r"\x1b\[K([^\r\n\x1b]*)", shown):
             self.assertLess(len(drawn), 60)
-        self.assertRegex(shown, r"\x1b\[Kimported 40,000 entities")
+        self.assertRegex(left, r"\Aimported 40,000 entities")
 
     # Interrupted imports.
 

@@ -128,6 +128,30 @@ test("a blob is uploaded, looked at and removed; a page that is stored does not 
   await close(page);
 });
 
+test("what is uploaded has the content type of its name, or of its bytes", async () => {
+  const page = await open();
+  await ask(page, "PUT", "/api/blob/devstoreaccount1/typed?restype=container");
+  await go(page, "c/typed", ".pad");
+  const text = Buffer.from("a line\n"), bytes = Buffer.from([0, 1, 2, 255]);
+  // The browser is told no type, as it is of endings that its system does not know.
+  const wanted = { "notes.md": [text, "text/markdown"], "rows.NDJSON": [text, "application/x-ndjson"], "photo.png": [bytes, "image/png"], "Makefile": [text, "text/plain; charset=utf-8"],
+    "cut.log": [Buffer.from("\u00e4".repeat(2047) + "x\u00e4\u00e4"), "text/plain; charset=utf-8"], "core.0": [bytes, "application/octet-stream"], "latin.odd": [Buffer.from([0x66, 0xfc, 0x72]), "application/octet-stream"],
+    "big.csv": [Buffer.alloc(5 << 20, 65), "text/csv"], "constructor": [text, "text/plain; charset=utf-8"], "a.constructor": [text, "text/plain; charset=utf-8"] };
+  await page.evaluate((list) => {
+    const given = new DataTransfer();
+    for (const [name, base64] of list) given.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
+    given.items.add(new File(["{}"], "told.bin", { type: "application/json" }));
+    document.querySelector("main .pad").dispatchEvent(new DragEvent("drop", { dataTransfer: given, bubbles: true, cancelable: true }));
+  }, Object.entries(wanted).map(([name, [data]]) => [name, data.toString("base64")]));
+  await page.waitForSelector(".list button:text-is('told.bin')");
+  const stored = await page.evaluate(async (names) => Object.fromEntries(await Promise.all(names.map(async (name) => {
+    const { service, blobPath } = await import(document.querySelector("script[src]").src.replace("shell.js", "api.js"));
+    return [name, (await service("HEAD", blobPath(`/typed/${name}`))).headers.get("content-type")];
+  }))), [...Object.keys(wanted), "told.bin"]);
+  assert.deepEqual(stored, { ...Object.fromEntries(Object.entries(wanted).map(([name, [, type]]) => [name, type])), "told.bin": "application/json" });
+  await close(page);
+});
+
 test("the server's charts move", async () => {
   const page = await open();
   await go(page, "server", ".chart");

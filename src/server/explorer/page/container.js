@@ -4,6 +4,7 @@ import { h, put, icon, bytes, plural, toast, ask, instant, dialog, visible } fro
 import * as api from './api.js';
 import { topBar, link, refreshTree, troubleBox } from './shell.js';
 import { itemsOf, rateText } from './tree.js';
+import { contentTypeOf } from './content_type.js';
 
 const VIEW_MAX = 1 << 20;
 const encodePath = name => name.split('/').map(encodeURIComponent).join('/');
@@ -76,7 +77,7 @@ export async function show(route) {
   // In blocks, so that there is progress and no body is too long.
   const BLOCK = 4 << 20;
   async function upload(file) {
-    const path = api.blobPath(`/${container}/${encodePath(prefix + file.name)}`), type = file.type || 'application/octet-stream';
+    const path = api.blobPath(`/${container}/${encodePath(prefix + file.name)}`), type = await contentTypeOf(file);
     put(progress, `${file.name}: 0 %`);
     if (file.size <= BLOCK) await api.service('PUT', path, { body: file, headers: { 'x-ms-blob-type': 'BlockBlob', 'x-ms-blob-content-type': type } });
     else {

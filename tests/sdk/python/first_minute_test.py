@@ -51,8 +51,7 @@ class FirstMinute(Case):
         pages = self.table.query_entities(query, headers={"x-tavola-explain": "true"},
                                           raw_response_hook=lambda r: seen.append(
                                               r.http_response.text()))
-        with self.assertRaises(TypeError):  # a plan is not a page of entities
-            next(iter(pages))
+        self.assertEqual(list(pages), [])  # the query was not run
         plan = json.loads(seen[0])
         shown = " ".join(self.lines)
         self.assertTrue(shown.endswith(f" {plan['description']} {plan['advice']}"), shown)

@@ -31,13 +31,6 @@ enum {
     TOKEN_BYTES_MAX = 256,
 };
 
-static const char *value_or_environment(const tool_run *run, tool_flag_id id, const char *name)
-{
-    const char *value = tool_value_of(run, id), *environment = getenv(name);
-
-    return value ? value : environment && *environment ? environment : NULL;
-}
-
 /* ---- the address ----------------------------------------------------------------------------- */
 
 static bool copy_part(char *to, size_t room, const char *from, size_t size)
@@ -84,7 +77,7 @@ static bool parse_url(const char *url, tool_admin *admin)
 
 tool_exit tool_admin_open(const tool_run *run, tool_admin *ret_admin)
 {
-    const char *url = value_or_environment(run, TOOL_FLAG_ADMIN, "TAVOLA_ADMIN");
+    const char *url = tool_value_or_environment(run, TOOL_FLAG_ADMIN, "TAVOLA_ADMIN");
     int64_t timeout_s = TIMEOUT_S;
     tool_exit exit = tool_number_of(run, TOOL_FLAG_TIMEOUT, 1, 86400, &timeout_s);
 
@@ -474,7 +467,7 @@ static tool_exit find_token(const tool_run *run, const tool_admin *admin, tool_t
 
     *ret_has_answer = true;
     if (!file && !data)
-        file = value_or_environment(run, TOOL_FLAG_TOKEN_FILE, "TAVOLA_ADMIN_TOKEN_FILE");
+        file = tool_value_or_environment(run, TOOL_FLAG_TOKEN_FILE, "TAVOLA_ADMIN_TOKEN_FILE");
     if (file)
         tool_text_puts(&path, file);
     else if (data)

@@ -22,6 +22,13 @@ const char *tool_value_of(const tool_run *run, tool_flag_id id)
     return tool_value_nth(run, id, 0);
 }
 
+const char *tool_value_or_environment(const tool_run *run, tool_flag_id id, const char *name)
+{
+    const char *value = tool_value_of(run, id), *environment = getenv(name);
+
+    return value ? value : environment && *environment ? environment : NULL;
+}
+
 const char *tool_value_nth(const tool_run *run, tool_flag_id id, size_t nth)
 {
     for (size_t i = 0; i < run->given_count; i++)

@@ -33,7 +33,8 @@
     X(PROPERTIES, "properties", 0, NULL, "each property with its types, and how many have it")     \
     X(HIDDEN, "hidden", 0, "SECONDS", "hide the message from others for this time")                \
     X(TTL, "ttl", 0, "SECONDS", "the message is gone after this time; -1: never")                  \
-    X(BASE64, "base64", 0, NULL, "the text of the message is the base64 of its bytes")             \
+    X(ENCODING, "encoding", 0, "text|base64",                                                      \
+      "of messages: their text, or the base64 of it; $TAVOLA_MESSAGE_ENCODING, or text")           \
     X(CONTENT_TYPE, "content-type", 0, "TYPE", "of the blob")                                      \
     X(PERMISSIONS, "permissions", 0, "LETTERS", "what is allowed")                                 \
     X(START, "start", 0, "TIME", "valid from: 2026-01-02, 2026-01-02T03:04Z or +1h")               \

@@ -62,6 +62,8 @@ extern const tool_verb *const tool_verb_tables[];
 bool tool_has(const tool_run *run, tool_flag_id id);
 /* The value of a flag, NULL when it was not given. */
 const char *tool_value_of(const tool_run *run, tool_flag_id id);
+/* The same, else that of a variable of the environment; NULL when that is not set, or empty. */
+const char *tool_value_or_environment(const tool_run *run, tool_flag_id id, const char *name);
 const char *tool_value_nth(const tool_run *run, tool_flag_id id, size_t nth);
 /* A flag that is a whole number; untouched when it was not given.  TOOL_USAGE when it is not one
  * between the two. */

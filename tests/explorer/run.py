@@ -24,7 +24,7 @@ import javascript  # noqa: E402
 import parts  # noqa: E402
 import suite  # noqa: E402
 from explorer import new_link  # noqa: E402
-from server import ACCOUNT, KEY, ROOT, Server  # noqa: E402
+from server import ROOT, Server  # noqa: E402
 
 ENDING = ".test.mjs"
 TOOL = os.environ.get("TAVOLA", str(ROOT / "build" / "tavola"))
@@ -37,10 +37,8 @@ FLAGS = {"heat": BY_HAND, "findings": BY_HAND, "server": ("--access-log",)}
 
 def run_tool(server, arguments, text):
     """What the command line tool writes when it is given this."""
-    connection = (f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};"
-                  f"TableEndpoint={server.table_url};")
     done = subprocess.run([TOOL, *arguments], input=text.encode(), capture_output=True,
-                          env={**os.environ, "AZURE_STORAGE_CONNECTION_STRING": connection})
+                          env={**os.environ, "AZURE_STORAGE_CONNECTION_STRING": server.connection_string})
     return {"code": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode()}
 
 

@@ -1,4 +1,4 @@
-// Batches, signatures, policies, queues, blobs, the server's charts.
+// Batches, signatures, policies, blobs, the server's charts.
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
@@ -89,20 +89,6 @@ test("policies of a table are kept", async () => {
   await page.click("main >> text=/^Save$/");
   await toastSays(page, /Policies saved/);
   assert.match((await ask(page, "GET", tablePath("Policies?comp=acl"), undefined, { "x-ms-version": "2019-02-02" })).text, /<Id>readers<\/Id>.*2030-01-01/);
-  await close(page);
-});
-
-test("a queue is peeked, put into and cleared", async () => {
-  const page = await open({ expected: [/404/] });
-  await ask(page, "PUT", "/api/queue/devstoreaccount1/errands");
-  await go(page, "q/errands", ".putbox");
-  await page.fill(".putbox textarea", "<b>hello</b>");
-  await page.click(".putbox >> text=/^Put$/");
-  await page.click("text=Base 64");
-  await page.waitForSelector("pre.cell:has-text('<b>hello</b>')");
-  await page.click("text=/^Clear$/");
-  await page.click("dialog .danger");
-  await page.waitForSelector("text=No message.");
   await close(page);
 });
 

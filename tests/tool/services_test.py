@@ -42,19 +42,41 @@ class Queues(TavolaTest):
         self.ok("queue", "clear", "work", "--yes")
         self.assertEqual(self.ok("queue", "count", "work"), "0\n")
 
-    def test_base64_and_times(self):
+    def test_encoding_and_times(self):
         self.ok("queue", "create", "bytes")
         data = bytes(range(256))
-        self.ok("message", "put", "bytes", "-", "--base64", "--ttl", "-1", stdin=data)
+        self.ok("message", "put", "bytes", "-", "--encoding", "base64", "--ttl", "-1", stdin=data)
         self.assertEqual(self.ok("message", "peek", "bytes", "--select", "Text", "-o", "value"),
                          base64.b64encode(data).decode() + "\n")
-        done = self.run_tool("message", "get", "bytes", "--base64", "--select", "Text", "-o",
-                             "value")
+        done = self.run_tool("message", "get", "bytes", "--encoding", "base64", "--select",
+                             "Text", "-o", "value")
         self.assertEqual(done.stdout, data)
         self.ok("message", "put", "bytes", "later", "--hidden", "600")
         self.assertEqual(self.ok("message", "get", "bytes"), "")
         self.ok("message", "put", "bytes", "***")
-        self.fails(1, "message", "get", "bytes", "--base64", says="not base64")
+        self.fails(1, "message", "get", "bytes", "--encoding", "base64", says="not base64")
+
+    def test_encoding_is_a_setting(self):
+        """Of the environment as of a flag, for all that has a text: put, peek, get, update."""
+        self.ok("queue", "create", "coded")
+        setting = self.env | {"TAVOLA_MESSAGE_ENCODING": "base64"}
+        self.ok("message", "put", "coded", "gr\u00fc\u00df", env=setting)
+        self.assertEqual(self.lines("message", "peek", "coded")[0]["Text"],
+                         base64.b64encode("gr\u00fc\u00df".encode()).decode())
+        self.assertEqual(self.lines("message", "peek", "coded", env=setting)[0]["Text"],
+                         "gr\u00fc\u00df")
+        message, = self.lines("message", "get", "coded", env=setting)
+        self.assertEqual(message["Text"], "gr\u00fc\u00df")
+        self.ok("message", "update", "coded", message["MessageId"], message["PopReceipt"], "",
+                "--hidden", "0", env=setting)
+        self.assertEqual(self.lines("message", "peek", "coded")[0]["Text"], "")
+        self.ok("message", "put", "coded", "YWJj", "--encoding", "text", env=setting)
+        self.assertEqual([row["Text"] for row in self.lines("message", "peek", "coded", "-n", "2",
+                                                            "--encoding", "base64")], ["", "abc"])
+        self.fails(2, "message", "peek", "coded", "--encoding", "utf8",
+                   says="--encoding is text or base64")
+        self.fails(2, "message", "peek", "coded", env=self.env | {"TAVOLA_MESSAGE_ENCODING": "no"},
+                   says="TAVOLA_MESSAGE_ENCODING is text or base64")
 
     def test_what_is_refused(self):
         self.ok("queue", "create", "strict")

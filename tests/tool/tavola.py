@@ -30,7 +30,8 @@ TIMEOUT_S = 300  # of a command, for one that never ends: some move a lot of dat
 IS_AZURITE = os.environ.get("CLIENT_SERVER") == "azurite"
 ERASED = re.compile(r"[^\n]*\r\x1b\[K")  # by what follows on the line
 # What a developer has set must not change the tests.
-OURS = re.compile("AZURE_|XDG_|NO_COLOR|COLUMNS|TERM$|HOME$|.*_proxy$", re.IGNORECASE)
+OURS = re.compile("AZURE_|TAVOLA_MESSAGE_|XDG_|NO_COLOR|COLUMNS|TERM$|HOME$|.*_proxy$",
+                  re.IGNORECASE)
 
 
 def take_terminal():

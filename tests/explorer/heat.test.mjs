@@ -226,7 +226,8 @@ test("sums of any rectangle, filters of any bucket, and differences are right", 
       [["a", "r"], ["a", "r", ""], "PartitionKey eq 'a' and RowKey eq 'r'"], [["a", "r"], ["a", "s"], "PartitionKey eq 'a' and RowKey ge 'r' and RowKey lt 's'"],
       [["a"], ["b"], "PartitionKey ge 'a' and PartitionKey lt 'b'"], [[""], null, ""], [["it's"], null, "PartitionKey ge 'it''s'"], [[""], ["b"], "PartitionKey lt 'b'"],
       [["a", "r"], ["b", "s"], "(PartitionKey gt 'a' or (PartitionKey eq 'a' and RowKey ge 'r')) and (PartitionKey lt 'b' or (PartitionKey eq 'b' and RowKey lt 's'))"],
-      [["a"], ["a", "s", ""], "PartitionKey eq 'a' and RowKey le 's'"], [["ab"], ["ab\u0002"], "PartitionKey ge 'ab' and PartitionKey lt 'ac'"],
+      [["a"], ["a", "s", ""], "PartitionKey eq 'a' and RowKey le 's'"], [["a"], ["a", "\u0002"], "PartitionKey eq 'a'"], [["a", "r"], ["a", "\u0002"], "PartitionKey eq 'a' and RowKey ge 'r'"],
+      [["a", "\u0002"], ["b"], "PartitionKey gt 'a' and PartitionKey lt 'b'"], [["a", "\u0002"], ["b", "\u0002"], "PartitionKey gt 'a' and PartitionKey le 'b'"], [["a", "r", ""], ["a", "s\u0002"], "PartitionKey eq 'a' and RowKey gt 'r' and RowKey lt 't'"], [["ab"], ["ab\u0002"], "PartitionKey ge 'ab' and PartitionKey lt 'ac'"],
     ]) if (heat.filterOf(low, high) !== filter) found.push(`${JSON.stringify([low, high])}: ${heat.filterOf(low, high)}`);
     const both = { slots: 2, buckets: 3, max: 100, from: 60, grainS: 60, cells: Uint8Array.from([0, 255, 100, 255, 0, 100]) }, change = heat.compare(both, 1);
     if (change.from !== 120 || change.slots !== 1 || String(change.cells) !== "255,1,128") found.push(`compare ${change.cells} from ${change.from}`);

@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "store/engine/key.h"
 
-static const double decay = 0.8, threshold_min = 64;
+static const double decay = 0.8, threshold_min = 8;
 
 enum {
     CUT_BYTES_MIN = TV_LIVE_KEY_BYTES_MAX - 5, /* of a key that may have been cut */
@@ -218,66 +218,140 @@ static int compare_keys(const void *a, const void *b)
     return tv_slice_cmp(slice_of(a), slice_of(b));
 }
 
-/* New bounds inside a bucket, ascending: those of a key that is a quarter of the sample, or of
- * equal parts.  `low` is the bucket's bound, `high` the next one's or NULL. */
-static size_t choose_cuts(const tv_live_bucket *bucket, const tv_live_key *high, double threshold,
-                          tv_live_key ret_cuts[TV_LIVE_PARTS_MAX])
+/* The PartitionKey of a sampled key; without data when it was cut before it ended. */
+static tv_slice partition_of(const tv_live_key *key)
 {
-    tv_live_key keys[TV_LIVE_SAMPLE_KEYS], cuts[TV_LIVE_PARTS_MAX];
-    size_t count = bucket->sample->count, distinct = 0, run = 0, run_max = 0, hottest = 0;
-    size_t cut_count = 0, kept = 0;
+    size_t end = tv_slice_find(slice_of(key), TV_KEY_MARK);
 
-    memcpy(keys, bucket->sample->keys, count * sizeof keys[0]);
-    qsort(keys, count, sizeof keys[0], compare_keys);
-    for (size_t i = 0; i < count; i++) {
-        bool is_new = i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0;
+    return end < key->len ? (tv_slice){key->bytes, end} : TV_NONE;
+}
 
-        distinct += is_new;
-        run = is_new ? 1 : run + 1;
+static bool is_same_partition(const tv_live_key *a, const tv_live_key *b)
+{
+    tv_slice partition = partition_of(a);
+
+    return partition.data && partition_of(b).data && tv_slice_eq(partition, partition_of(b));
+}
+
+static bool is_same_key(const tv_live_key *a, const tv_live_key *b)
+{
+    return compare_keys(a, b) == 0;
+}
+
+/* Of sorted keys, one of those that are the same most often; NULL when they are no quarter. */
+static const tv_live_key *most_of(const tv_live_key *keys, size_t count,
+                                  bool (*is_same)(const tv_live_key *, const tv_live_key *))
+{
+    const tv_live_key *best = NULL;
+    size_t run = 1, run_max = 1;
+
+    for (size_t i = 1; i < count; i++) {
+        run = is_same(&keys[i - 1], &keys[i]) ? run + 1 : 1;
         if (run > run_max) {
             run_max = run;
-            hottest = i;
+            best = &keys[i];
         }
     }
+    return run_max * 4 >= count ? best : NULL;
+}
 
-    if (run_max * 4 >= count && run_max > 1) {
-        cuts[cut_count++] = keys[hottest];
-        cuts[cut_count++] = end_of(&keys[hottest]);
-    } else {
-        size_t parts = TV_LIVE_PARTS_MAX;
+static size_t cut_around_key(const tv_live_key *key, tv_live_key ret_cuts[2])
+{
+    ret_cuts[0] = *key;
+    ret_cuts[1] = end_of(key);
+    return 2;
+}
 
-        if (bucket->weight / threshold + 1 < (double)parts)
-            parts = (size_t)(bucket->weight / threshold) + 1;
-        if (parts > distinct)
-            parts = distinct;
-        for (size_t i = 1; i < parts; i++)
-            cuts[cut_count++] = keys[i * count / parts];
-    }
+/* From the PartitionKey to behind all keys that begin with it and a mark. */
+static size_t cut_around_partition(const tv_live_key *key, tv_live_key ret_cuts[2])
+{
+    tv_slice partition = partition_of(key);
 
-    for (size_t i = 0; i < cut_count; i++) {
-        const tv_live_key *before = kept ? &ret_cuts[kept - 1] : &bucket->bound;
+    if (partition.data == NULL || partition.len + 2 > TV_LIVE_BOUND_BYTES_MAX)
+        return 0;
+    ret_cuts[0] = ret_cuts[1] = (tv_live_key){.len = (uint8_t)partition.len};
+    tv_slice_put(ret_cuts[0].bytes, partition);
+    char *end = tv_slice_put(ret_cuts[1].bytes, partition);
+    *end++ = TV_KEY_MARK;
+    *end = '\xff';
+    ret_cuts[1].len += 2;
+    return 2;
+}
+
+static size_t cut_evenly(const tv_live_key *keys, size_t count, size_t parts,
+                         tv_live_key ret_cuts[TV_LIVE_PARTS_MAX])
+{
+    size_t distinct = 1, cut_count = 0;
+
+    for (size_t i = 1; i < count; i++)
+        distinct += !is_same_key(&keys[i - 1], &keys[i]);
+    if (parts > distinct)
+        parts = distinct;
+    for (size_t i = 1; i < parts; i++)
+        ret_cuts[cut_count++] = keys[i * count / parts];
+    return cut_count;
+}
+
+/* Leave those that lie inside a bucket, each once.  `high` is the next one's bound or NULL. */
+static size_t keep_inside(const tv_live_bucket *bucket, const tv_live_key *high, tv_live_key *cuts,
+                          size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const tv_live_key *before = kept ? &cuts[kept - 1] : &bucket->bound;
 
         if (compare_keys(before, &cuts[i]) < 0 &&
             (high == NULL || compare_keys(&cuts[i], high) < 0))
-            ret_cuts[kept++] = cuts[i];
+            cuts[kept++] = cuts[i];
     }
     return kept;
 }
 
-/* Put `count` cuts behind bucket `at`; the parts share its weight and begin new. */
+/* New bounds inside a bucket, ascending: around a key, or around a partition, that is a quarter of
+ * the sorted sample, or of equal parts. */
+static size_t choose_cuts(const tv_live_bucket *bucket, const tv_live_key *high, double threshold,
+                          tv_live_key ret_cuts[TV_LIVE_PARTS_MAX])
+{
+    const tv_live_key *keys = bucket->sample->keys, *most;
+    size_t count = bucket->sample->count, kept = 0, parts = TV_LIVE_PARTS_MAX;
+
+    if ((most = most_of(keys, count, is_same_key)))
+        return keep_inside(bucket, high, ret_cuts, cut_around_key(most, ret_cuts));
+    if ((most = most_of(keys, count, is_same_partition)))
+        kept = keep_inside(bucket, high, ret_cuts, cut_around_partition(most, ret_cuts));
+    if (kept)
+        return kept;
+    if (bucket->weight / threshold + 1 < (double)parts)
+        parts = (size_t)(bucket->weight / threshold) + 1;
+    return keep_inside(bucket, high, ret_cuts, cut_evenly(keys, count, parts, ret_cuts));
+}
+
+/* Put `count` cuts behind bucket `at`; the parts share its weight as they share its sample, each
+ * with half a key more than it has, and begin new. */
 static void cut_bucket(tv_live *live, tv_live_pool *pool, size_t at, const tv_live_key *cuts,
                        size_t count)
 {
-    double weight = live->buckets[at].weight / (double)(count + 1);
+    const tv_live_sample *sample = live->buckets[at].sample;
+    double each = live->buckets[at].weight / ((double)sample->count + 0.5 * (double)(count + 1));
+    size_t keys = 0;
 
     live->buckets = tv_realloc(live->buckets, (live->count + count) * sizeof live->buckets[0]);
     memmove(&live->buckets[at + 1 + count], &live->buckets[at + 1],
             (live->count - at - 1) * sizeof live->buckets[0]);
+    for (size_t i = 0; i <= count; i++) {
+        size_t before = keys;
+        tv_live_bucket *part = &live->buckets[at + i];
+
+        while (keys < sample->count &&
+               (i == count || compare_keys(&sample->keys[keys], &cuts[i]) < 0))
+            keys++;
+        if (i > 0)
+            *part = (tv_live_bucket){.bound = cuts[i - 1]};
+        part->weight = each * ((double)(keys - before) + 0.5);
+        part->age = 0;
+    }
     drop_sample(&live->buckets[at], pool);
-    live->buckets[at].weight = weight;
-    live->buckets[at].age = 0;
-    for (size_t i = 0; i < count; i++)
-        live->buckets[at + 1 + i] = (tv_live_bucket){.weight = weight, .bound = cuts[i]};
     live->count += count;
     pool->buckets_left -= count;
 }
@@ -323,6 +397,10 @@ bool tv_live_split(tv_live *live, tv_live_pool *pool, size_t buckets_max)
             return is_split;
 
         const tv_live_key *high = at + 1 < live->count ? &live->buckets[at + 1].bound : NULL;
+        tv_live_sample *sample = live->buckets[at].sample;
+
+        qsort(sample->keys, sample->count, sizeof sample->keys[0], compare_keys);
+
         size_t count = choose_cuts(&live->buckets[at], high, live->threshold, cuts);
 
         if (room > pool->buckets_left)

@@ -2,11 +2,12 @@
  * The buckets of a table as the advisor's thread sees them, and how they follow the load.
  *
  * A bucket has a weight, W = 0.8 W + w at each step, and perhaps a sample of the keys that
- * were asked for in it.  With T = max(sum of W / (buckets_max / 2), 64) a step
+ * were asked for in it.  With T = max(sum of W / (buckets_max / 2), 8) a step
  *
  *   (1) merges neighbours that weigh less than T / 4 together and have not changed for three steps;
  *   (2) splits buckets that weigh more than T, the heaviest first, at keys of their samples: one
- *       key that is a quarter of its sample gets a bucket of its own, [key, key 01); other
+ *       key that is a quarter of its sample gets a bucket of its own, [key, key 01); a partition
+ *       that is a quarter gets buckets of its own, from PartitionKey to PartitionKey 01 FF; other
  *       samples are cut into equal parts, eight at most.
  *
  * So a uniform load ends with buckets of about the same weight, a hot key stands alone after a

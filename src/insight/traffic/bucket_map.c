@@ -143,6 +143,7 @@ static tv_counts sums_of(tv_traffic_bucket_map *map, size_t bucket)
         sums.by[TV_MEASURE_DELETES] += read32(&from->deletes);
         sums.by[TV_MEASURE_CONFLICTS] += read32(&from->conflicts);
         sums.by[TV_MEASURE_THROTTLED] += read32(&from->throttled);
+        sums.by[TV_MEASURE_INSERTS] += read32(&from->inserts);
         sums.by[TV_MEASURE_BYTES] += atomic_load_explicit(&from->bytes, memory_order_relaxed);
         sums.by[TV_MEASURE_SCANNED] += atomic_load_explicit(&from->scanned, memory_order_relaxed);
     }

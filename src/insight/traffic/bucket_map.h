@@ -11,7 +11,7 @@
 /** The counters of one bucket and shard.  Those of 32 bits wrap; differences are taken in time. */
 typedef struct tv_traffic_bucket {
     _Atomic uint64_t bytes, scanned;
-    _Atomic uint32_t reads, writes, deletes, conflicts, throttled;
+    _Atomic uint32_t reads, writes, deletes, conflicts, throttled, inserts;
 } tv_traffic_bucket;
 
 typedef struct tv_traffic_bucket_map {
@@ -76,6 +76,9 @@ static inline void tv_traffic_bucket_add(tv_traffic_bucket *bucket, tv_traffic_m
         break;
     case TV_MEASURE_THROTTLED:
         TV_BUCKET_ADD_TO(bucket->throttled, (uint32_t)count);
+        break;
+    case TV_MEASURE_INSERTS:
+        TV_BUCKET_ADD_TO(bucket->inserts, (uint32_t)count);
         break;
     case TV_MEASURES:
         break;

@@ -182,9 +182,10 @@ tv_err tv_column_read_block(tv_slice block, tv_axis *last, tv_axis **ret_axis,
         return TV_ERR_CORRUPT;
 
     tv_counts *counts = tv_calloc(axis->count, sizeof *counts);
-    unsigned mask = block.len ? (unsigned char)block.data[0] : 0x80;
-    bool is_good = mask < 1u << TV_MEASURES;
+    unsigned mask = block.len ? (unsigned char)block.data[0] : 0;
+    bool is_good = block.len > 0;
 
+    _Static_assert(TV_MEASURES == 8, "each bit of the mask is a measure");
     if (is_good)
         block = tv_slice_skip(block, 1);
     for (int k = 0; k < TV_MEASURES && is_good; k++) {

@@ -4,7 +4,7 @@ static const char *const names[TV_MEASURES] = {
     [TV_MEASURE_READS] = "reads",         [TV_MEASURE_WRITES] = "writes",
     [TV_MEASURE_DELETES] = "deletes",     [TV_MEASURE_BYTES] = "bytes",
     [TV_MEASURE_SCANNED] = "scanned",     [TV_MEASURE_CONFLICTS] = "conflicts",
-    [TV_MEASURE_THROTTLED] = "throttled",
+    [TV_MEASURE_THROTTLED] = "throttled", [TV_MEASURE_INSERTS] = "inserts",
 };
 
 const char *tv_traffic_measure_name(tv_traffic_measure measure)

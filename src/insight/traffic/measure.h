@@ -15,6 +15,7 @@ typedef enum tv_traffic_measure {
     TV_MEASURE_SCANNED,   /* rows that queries looked at */
     TV_MEASURE_CONFLICTS, /* changes that were refused because of an ETag */
     TV_MEASURE_THROTTLED, /* requests that were refused because of a scalability target */
+    TV_MEASURE_INSERTS,   /* of the writes: entities that are new */
     TV_MEASURES,
 } tv_traffic_measure;
 
@@ -37,7 +38,7 @@ static inline double tv_counts_weight(const tv_counts *counts)
            (double)counts->by[TV_MEASURE_SCANNED] / 100;
 }
 
-/** "reads", "writes", "deletes", "bytes", "scanned", "conflicts", "throttled". */
+/** "reads", "writes", "deletes", "bytes", "scanned", "conflicts", "throttled", "inserts". */
 const char *tv_traffic_measure_name(tv_traffic_measure measure);
 bool tv_traffic_measure_parse(tv_slice name, tv_traffic_measure *ret_measure);
 

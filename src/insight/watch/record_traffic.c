@@ -56,6 +56,10 @@ static void record_key(tv_traffic_table *table, int shard, const tv_watch_event 
         tv_traffic_bucket_add(bucket, TV_MEASURE_READS, 1);
         break;
     case TV_WATCH_CREATED:
+        tv_traffic_bucket_add(bucket, TV_MEASURE_INSERTS, 1);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_WRITES, 1);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_BYTES, key->bytes);
+        break;
     case TV_WATCH_CHANGED:
         tv_traffic_bucket_add(bucket, TV_MEASURE_WRITES, 1);
         tv_traffic_bucket_add(bucket, TV_MEASURE_BYTES, key->bytes);

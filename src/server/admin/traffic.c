@@ -128,7 +128,7 @@ static const char *read_parameters(tv_request *req, reading *to)
         return "from and to are seconds since 1970";
     if (!parameter(req, "measure", TV_LIT("reads"), &measure) ||
         !tv_traffic_measure_parse(measure, &to->measure))
-        return "measure is reads, writes, deletes, bytes, scanned, conflicts or throttled";
+        return "measure is reads, writes, deletes, bytes, scanned, conflicts, throttled or inserts";
     if (!parameter(req, "buckets", TV_NONE, &buckets) ||
         (buckets.data && !tv_parse_int32(buckets, &count)) || count < 1 ||
         count > TV_VIEW_BUCKETS_MAX)

@@ -337,7 +337,7 @@ const tool_verb tool_heat_verbs[] = {
      .is_plain = true,
      .examples =
          "  tavola heat People writes          # of reads, writes, deletes, bytes, scanned,\n"
-         "                                     # conflicts, throttled\n"
+         "                                     # conflicts, throttled, inserts\n"
          "  tavola heat People reads 10m       # of 1m, 10m, 1h\n"
          "  tavola heat People -o json         # all numbers\n"},
     {0},

@@ -59,17 +59,24 @@ const quoted = text => `'${text.replace(/'/g, "''")}'`;
 // The first text behind all that begin so.
 const behind = text => text.slice(0, -1) + String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
 
+/** What a bound says of PartitionKey and RowKey: a place before or behind one of them. */
+function sidesOf([partition, row, isBehind]) {
+  if (row === '\u0002') return { partition, isBehindPartition: true };
+  if (partition.endsWith('\u0002')) return { partition: behind(partition.slice(0, -1)) };
+  if (!row) return { partition };
+  return row.endsWith('\u0002') ? { partition, row: behind(row.slice(0, -1)) } : { partition, row, isBehindRow: isBehind != null };
+}
+
 /** A filter for the entities between two bounds. */
 export function filterOf(low, high) {
   if (isOneKey(low, high)) return `PartitionKey eq ${quoted(low[0])} and RowKey eq ${quoted(low[1])}`;
-  const [from, fromRow = ''] = low || [''], parts = [];
-  let [to, toRow, isBehind] = high || [];
-  if (to?.endsWith('\u0002')) to = behind(to.slice(0, -1));
-  if (toRow?.endsWith('\u0002')) toRow = behind(toRow.slice(0, -1));
-  const last = toRow == null ? null : `RowKey ${isBehind == null ? 'lt' : 'le'} ${quoted(toRow)}`;
-  if (last && from === to) return [`PartitionKey eq ${quoted(from)}`, fromRow && `RowKey ge ${quoted(fromRow)}`, last].filter(Boolean).join(' and ');
-  if (from !== '') parts.push(fromRow ? `(PartitionKey gt ${quoted(from)} or (PartitionKey eq ${quoted(from)} and RowKey ge ${quoted(fromRow)}))` : `PartitionKey ge ${quoted(from)}`);
-  if (to != null) parts.push(last ? `(PartitionKey lt ${quoted(to)} or (PartitionKey eq ${quoted(to)} and ${last}))` : `PartitionKey lt ${quoted(to)}`);
+  const from = sidesOf(low || ['']), to = high && sidesOf(high), parts = [];
+  const fromRow = from.row && `RowKey ${from.isBehindRow ? 'gt' : 'ge'} ${quoted(from.row)}`, toRow = to?.row && `RowKey ${to.isBehindRow ? 'le' : 'lt'} ${quoted(to.row)}`;
+  if (to && from.partition === to.partition && !from.isBehindPartition && (toRow || to.isBehindPartition)) return [`PartitionKey eq ${quoted(to.partition)}`, fromRow, toRow].filter(Boolean).join(' and ');
+  if (fromRow) parts.push(`(PartitionKey gt ${quoted(from.partition)} or (PartitionKey eq ${quoted(from.partition)} and ${fromRow}))`);
+  else if (from.partition || from.isBehindPartition) parts.push(`PartitionKey ${from.isBehindPartition ? 'gt' : 'ge'} ${quoted(from.partition)}`);
+  if (toRow) parts.push(`(PartitionKey lt ${quoted(to.partition)} or (PartitionKey eq ${quoted(to.partition)} and ${toRow}))`);
+  else if (to) parts.push(`PartitionKey ${to.isBehindPartition ? 'le' : 'lt'} ${quoted(to.partition)}`);
   return parts.join(' and ');
 }
 

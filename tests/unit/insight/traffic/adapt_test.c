@@ -199,8 +199,37 @@ TEST(few_requests_split_nothing)
     t_random_seed(16);
     start(&t, 16384);
     for (int n = 0; n < 20; n++)
-        step(&t, 10, uniform, n);
+        step(&t, 1, uniform, n);
     CHECK_INT(t.live.count, 1);
+    stop(&t, 16384);
+}
+
+static void most_in_one_partition(char *key, int number, int i)
+{
+    (void)number;
+    (void)i;
+    snprintf(key, 80, "s%02llu\x01%08llu",
+             (unsigned long long)(t_random() % 10 < 6 ? 7 : t_random() % 50),
+             (unsigned long long)(t_random() % 10000000));
+}
+
+TEST(a_partition_with_much_of_the_traffic_has_bounds_at_both_ends)
+{
+    static const tv_slice low = {"s07", 3}, high = {"s07\x01\xff", 5};
+    table t;
+
+    t_random_seed(19);
+    start(&t, 16384);
+    step(&t, REQUESTS, most_in_one_partition, 0);
+    for (int n = 1; n < 10; n++) {
+        tv_axis *axis = tv_live_axis(&t.live);
+
+        CHECK_SLICE(axis->bounds[tv_axis_find(axis, low)], low);
+        CHECK_SLICE(axis->bounds[tv_axis_find(axis, high)], high);
+        tv_axis_unref(axis);
+        step(&t, REQUESTS, most_in_one_partition, n);
+    }
+    CHECK(t.heaviest < 0.1);
     stop(&t, 16384);
 }
 
@@ -285,6 +314,7 @@ int main(void)
         cmocka_unit_test(an_append_keeps_the_number_of_buckets_bounded),
         cmocka_unit_test(what_has_become_cold_is_given_back),
         cmocka_unit_test(few_requests_split_nothing),
+        cmocka_unit_test(a_partition_with_much_of_the_traffic_has_bounds_at_both_ends),
         cmocka_unit_test(no_more_buckets_are_made_than_the_pool_has),
         cmocka_unit_test(the_lightest_neighbours_are_found_and_merged),
         cmocka_unit_test(a_key_that_is_cut_ends_with_a_whole_character),

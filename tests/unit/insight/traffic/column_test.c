@@ -193,7 +193,6 @@ TEST(blocks_that_are_not_as_they_must_be_are_refused)
         {"no buckets", {"\1\0\0", 3}},
         {"513 buckets", {"\1\x81\x04\0", 4}},
         {"no mask", {"\1\1", 2}},
-        {"a measure that does not exist", {"\1\1\x80\0\1\5", 6}},
         {"a bound that shares more than there is", {"\1\2\1\0\0", 5}},
         {"two equal bounds", {"\1\3\0\1a\1\0\0", 8}},
         {"bounds that descend", {"\1\3\0\1b\0\1a\0", 9}},

@@ -41,6 +41,7 @@ TEST(bounds_are_read_as_they_are_written)
         {"behind a key", {"p\x01r\x01", 4}, "[\"p\",\"r\",\"\"]", "p\x01r\x01"},
         {"an empty RowKey", {"p\x01", 2}, "[\"p\",\"\"]", "p\x01"},
         {"behind all that begin so", {"p\x01r\xff", 4}, "[\"p\",\"r\\u0002\"]", "p\x01r\x02"},
+        {"behind a PartitionKey", {"p\x01\xff", 3}, "[\"p\",\"\\u0002\"]", "p\x01\x02"},
         {"beyond the BMP",
          {"\xed\xa0\xbd\xed\xb8\x80", 6},
          "[\"\\ud83d\\ude00\"]",

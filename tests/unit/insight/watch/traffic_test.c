@@ -6,11 +6,11 @@ enum { START = 29700000 };
 static const struct {
     const char *what;
     uint8_t op, outcome, throttle;
-    uint64_t want[TV_MEASURES]; /* reads, writes, deletes, bytes, scanned, conflicts, throttled */
+    uint64_t want[TV_MEASURES]; /* reads, writes, deletes, bytes, scanned, conflicts, throttled, inserts */
 } rows[] = {
     {"a point read", TV_ENTITY_OP_QUERY_ENTITY, TV_WATCH_FOUND, 0, {1, 0, 0, 500, 0, 0, 0}},
     {"one that misses", TV_ENTITY_OP_QUERY_ENTITY, TV_WATCH_MISSING, 0, {1, 0, 0, 0, 0, 0, 0}},
-    {"an insert", TV_ENTITY_OP_INSERT_ENTITY, TV_WATCH_CREATED, 0, {0, 1, 0, 500, 0, 0, 0}},
+    {"an insert", TV_ENTITY_OP_INSERT_ENTITY, TV_WATCH_CREATED, 0, {0, 1, 0, 500, 0, 0, 0, 1}},
     {"one that is there", TV_ENTITY_OP_INSERT_ENTITY, TV_WATCH_EXISTS, 0, {0, 0, 0, 0, 0, 0, 0}},
     {"an update", TV_ENTITY_OP_UPDATE_ENTITY, TV_WATCH_CHANGED, 0, {0, 1, 0, 500, 0, 0, 0}},
     {"a delete", TV_ENTITY_OP_DELETE_ENTITY, TV_WATCH_DELETED, 0, {0, 0, 1, 0, 0, 0, 0}},

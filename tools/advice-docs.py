@@ -15,12 +15,12 @@ GUIDE = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-g
 
 
 def rules():
-    """[(code, name, title, chapter, anchor, text, pattern, cure, functions)]"""
+    """[(code, name, title, seen, chapter, anchor, text, pattern, cure, functions)]"""
     text = (ROOT / "src/insight/advice/rules.def").read_text()
     found = []
     for match in re.finditer(r"^RULE\((\w+),(.*?)\)$", text, re.M | re.S):
         strings = re.findall(r'"((?:[^"\\]|\\.)*)"', match[2])
-        assert len(strings) == 8, match[0]
+        assert len(strings) == 9, match[0]
         found.append((match[1], *strings))
     return found
 
@@ -44,7 +44,7 @@ def thresholds():
 
 def table_of_rules():
     lines = ["| rule | finds | chapter of the guide | cure | functions |", "|---|---|---|---|---|"]
-    for code, name, title, chapter, anchor, _, _, cure, functions in rules():
+    for code, name, title, _, chapter, anchor, _, _, cure, functions in rules():
         where = f"[{chapter}]({GUIDE}{anchor})" if anchor else chapter
         calls = ", ".join(f"`{function}`" for function in functions.split(","))
         lines.append(f"| {code} `{name}` | {title} | {where} | {cure} | {calls} |")

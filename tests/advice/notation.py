@@ -27,6 +27,7 @@ class Case:
         self.mark = None
         self.targets = targets  # of the account that sends it, "partition:1"
         self.lines = []
+        self.says = []  # what the sentence of the finding must have in it: fnmatch patterns
 
     @property
     def table(self):
@@ -43,6 +44,8 @@ def read(path):
             targets = line.split()[1]
         elif line.startswith(("+ ", "- ", "run ")):
             cases.append(Case(pathlib.Path(path), number, line, targets))
+        elif line.startswith("says "):
+            cases[-1].says.append(line[5:])
         elif line and not line.startswith("#"):
             cases[-1].lines.append(line)
     return cases

@@ -9,6 +9,7 @@ a line for each case that failed and ends with `advice: N passed, N failed`.  RE
 files.
 """
 
+import fnmatch
 import json
 import pathlib
 import subprocess
@@ -88,6 +89,9 @@ def check(case, admin, account, table):
         return f"{case.rule} does not fire; found: {describe(answer['findings'])}"
     if case.severity and found[0]["severity"] != case.severity:
         return f"{case.rule} is {found[0]['severity']}: {json.dumps(found[0]['evidence'])}"
+    for wanted in case.says:
+        if not fnmatch.fnmatchcase(found[0].get("seen", ""), f"*{wanted}*"):
+            return f"{case.rule} does not say '{wanted}', but: {found[0].get('seen')}"
     return None
 
 

@@ -31,6 +31,7 @@ test("with the mouse: evidence, before and after, code in four languages, the ma
   await page.click(`${card} .cbtn`);
   await page.waitForSelector(".beforeafter");
   assert.match(await page.textContent(".beforeafter"), /Table scan.*400 entities read by a query.*Point query.*about 1 entity read by a query/s);
+  assert.match(await page.textContent(".finding .two section"), /^SeenIn the \d+ \w+ to \d\d:\d\d UTC, 20 queries read 400 entities each and returned 1, on average; /);
   assert.match(await page.textContent(".keymap"), /Email eq .*\{Email\}/s);
   for (const language of ["C", "Python", "C#", "JavaScript"]) {
     await page.click(`.finding .seg >> text="${language}"`);

@@ -30,7 +30,7 @@ enum {
 };
 
 typedef enum tv_evidence_mode {
-    TV_EVIDENCE_LIVE, /* the last 60 minutes of a server */
+    TV_EVIDENCE_LIVE, /* the last 50 to 60 minutes of a server, or all since its start */
     TV_EVIDENCE_RUN,  /* everything since a mark, or of a trace: smaller thresholds */
 } tv_evidence_mode;
 
@@ -155,7 +155,6 @@ typedef struct tv_evidence_direction {
     double first_share, last_share;    /* of inserts: into the first and the last key bucket */
     double hot_share; /* of inserts: into the partition that had most of its minute */
     uint32_t hot_changes, hot_changes_up; /* of that partition, the last 64 */
-    double partitions_per_day;            /* new ones */
     uint32_t clients;                     /* that inserted, up to 4 are told apart */
     double seconds;                       /* from the first to the last insert of the window */
     double silent_seconds;                /* since the last insert */
@@ -280,6 +279,7 @@ typedef struct tv_evidence_table {
 typedef struct tv_evidence {
     tv_evidence_mode mode;
     int64_t from_ticks, to_ticks; /* of the window */
+    int64_t day_from_ticks;       /* where what is of 24 hours begins: 22 to 23 of them, or fewer */
     double seconds;               /* of it, in which there was traffic: first to last request */
     uint64_t requests;
     uint32_t sample_period; /* 1: nothing was sampled */

@@ -6,8 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "insight/advice/key_forms.h"
-#include "insight/advice/redact.h"
+#include "insight/advice/seen.h"
 
 /* Text that may have been cut within a character. */
 static void add_string(tv_buf *out, tv_slice text)
@@ -24,34 +23,14 @@ static void add_string(tv_buf *out, tv_slice text)
     tv_buf_done(&clean);
 }
 
-static void add_hash(tv_buf *out, tv_slice key)
-{
-    char hash[TV_REDACT_CHARS + 1];
-
-    tv_redact_hash(key, hash);
-    tv_buf_printf(out, "#%s", hash);
-}
-
 /* `a_9{5}#1c2d3e4f5a6b`: what a key looks like, and a hash that tells it from others. */
 static void add_key(tv_buf *out, tv_slice key, bool is_redacted)
 {
-    tv_slice abstracted = key;
-    tv_buf hidden = TV_BUF_EMPTY;
+    tv_buf shown = TV_BUF_EMPTY;
 
-    if (!is_redacted) {
-        add_string(out, key);
-        return;
-    }
-    for (size_t i = 0; i < key.len; i++) {
-        if ((unsigned char)key.data[i] >= 0x80) {
-            abstracted = TV_LIT(""); /* characters of other scripts are not */
-            break;
-        }
-    }
-    tv_key_class(&hidden, abstracted);
-    add_hash(&hidden, key);
-    tv_json_add_string(out, tv_buf_slice(&hidden));
-    tv_buf_done(&hidden);
+    tv_finding_add_key(&shown, key, is_redacted);
+    add_string(out, tv_buf_slice(&shown));
+    tv_buf_done(&shown);
 }
 
 static void add_number(tv_buf *out, double number)
@@ -175,14 +154,21 @@ static void add_title(tv_buf *out, const tv_finding *finding, bool is_redacted)
 
     tv_buf_add(&title, tv_slice_take(finding->title, before));
     if (at) {
-        if (is_redacted)
-            add_hash(&title, finding->partition_key);
-        else
-            tv_buf_add(&title, finding->partition_key);
+        tv_finding_add_key(&title, finding->partition_key, is_redacted);
         tv_buf_add(&title, tv_slice_skip(finding->title, before + 4));
     }
     add_member(out, "title", tv_buf_slice(&title));
     tv_buf_done(&title);
+}
+
+static void add_seen(tv_buf *out, const tv_finding *finding, bool is_redacted)
+{
+    tv_buf seen = TV_BUF_EMPTY;
+
+    tv_finding_add_seen(&seen, finding, is_redacted);
+    if (seen.len)
+        add_member(out, "seen", tv_buf_slice(&seen));
+    tv_buf_done(&seen);
 }
 
 static void add_chapter(tv_buf *out, const tv_rule_info *info)
@@ -303,6 +289,7 @@ void tv_finding_write(tv_buf *out, const tv_finding *finding, const tv_finding_s
             tv_finding_add_time(out, "ignoredUntil", status->ignored_until);
     }
     add_cost(out, &finding->cost);
+    add_seen(out, finding, is_redacted);
     tv_json_name(out, "evidence");
     add_fields(out, finding->fields, finding->field_count, is_redacted);
     tv_json_name(out, "threshold");

@@ -44,6 +44,11 @@ tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confid
     return finding;
 }
 
+void tv_find_since(tv_finding *finding, int64_t from_ticks)
+{
+    finding->from_ticks = from_ticks < finding->to_ticks ? from_ticks : finding->to_ticks;
+}
+
 void tv_find_on_shape(tv_judging *j, tv_finding *finding, const tv_evidence_shape *shape)
 {
     char hex[17];

@@ -57,6 +57,9 @@ static inline double tv_ratio(double a, double b)
 /** Begin a finding; its title is the rule's, and its subject the table. */
 tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confidence confidence);
 
+/** It was seen in a part of the window, or in more: since then. */
+void tv_find_since(tv_finding *finding, int64_t from_ticks);
+
 /** Set its subject, and with it its id.  `text` is the name of a property, of keys or a client. */
 void tv_find_on_shape(tv_judging *j, tv_finding *finding, const tv_evidence_shape *shape);
 void tv_find_on_partition(tv_judging *j, tv_finding *finding, tv_slice partition_key);
@@ -109,7 +112,8 @@ tv_key_column tv_key_column_take(tv_judging *j, bool is_row);
 #define TV_JUDGES_row tv_judging *j, const tv_evidence_row *row
 #define TV_JUDGES_property tv_judging *j, const tv_evidence_property *property
 #define TV_JUDGES_keys tv_judging *j, const tv_key_column *keys
-#define RULE(code, name, title, chapter, anchor, text, pattern, cure, functions, each, fn, ...)    \
+#define RULE(code, name, title, seen, chapter, anchor, text, pattern, cure, functions, each, fn,   \
+             ...)                                                                                  \
     void tv_judge_##fn(TV_JUDGES_##each);
 #include "insight/advice/rules.def"
 #undef RULE

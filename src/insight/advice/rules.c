@@ -9,9 +9,10 @@ _Static_assert(TV_RULES <= 64, "silenced_by has a bit for each");
 
 static const tv_rule_info rule_infos[] = {
 #define BY(code) (UINT64_C(1) << TV_RULE_##code)
-#define RULE(code, name, title, chapter, anchor, text, pattern, cure, functions, each, fn, ...)    \
-    {#code,      name,    title, chapter,   anchor,                                                \
-     text,       pattern, cure,  functions, .of_##each = tv_judge_##fn,                            \
+#define RULE(code, name, title, seen, chapter, anchor, text, pattern, cure, functions, each, fn,   \
+             ...)                                                                                  \
+    {#code, name,    title, seen,      chapter,                    anchor,                         \
+     text,  pattern, cure,  functions, .of_##each = tv_judge_##fn,                                 \
      __VA_ARGS__},
 #include "insight/advice/rules.def"
 #undef RULE

@@ -22,6 +22,7 @@ struct tv_shape_view;
 /** All that there is to a rule: a row of rules.def. */
 typedef struct tv_rule_info {
     const char *code, *name, *title;
+    const char *seen; /* what its findings rest on, as a template: seen.h */
     const char *chapter, *anchor, *chapter_text;
     const char *pattern, *cure;
     const char *functions; /* of include/tavola.h, with commas between */

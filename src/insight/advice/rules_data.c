@@ -163,6 +163,7 @@ void tv_judge_type_drift(tv_judging *j, const tv_evidence_property *property)
                 tv_arena_printf(j->arena, "%.*s: %llu", TV_FMT(tv_edm_name((tv_edm_type)type)),
                                 (unsigned long long)property->types[type]);
     }
+    tv_find_number(finding, "values", (double)property->count);
     tv_find_texts(finding, "types", types, type_count);
     tv_find_texts(finding, "filters", filters, filter_count);
     tv_find_number(finding, "missedShare", tv_ratio((double)minority, (double)property->count));

@@ -9,8 +9,8 @@
 
 typedef enum insert_movement { STAYS, MOVES_UP, MOVES_DOWN } insert_movement;
 
-/* Whether the place of inserts moves: by windows, or by the partition that takes most of them. */
-static insert_movement movement_of(const tv_judging *j)
+/* By windows of inserts. */
+static insert_movement movement_of_windows(const tv_judging *j)
 {
     const tv_evidence_direction *direction = &j->table->direction;
     double needed = TV_THRESHOLD(j, P04, windows);
@@ -20,6 +20,17 @@ static insert_movement movement_of(const tv_judging *j)
     if (direction->windows_down >= needed &&
         direction->first_share >= TV_THRESHOLD(j, P04, end_share))
         return MOVES_DOWN;
+    return STAYS;
+}
+
+/* Whether the place of inserts moves: by windows, or by the partition that takes most of them. */
+static insert_movement movement_of(const tv_judging *j)
+{
+    const tv_evidence_direction *direction = &j->table->direction;
+    insert_movement movement = movement_of_windows(j);
+
+    if (movement != STAYS)
+        return movement;
     if (direction->hot_changes >= 3 && direction->hot_share >= TV_THRESHOLD(j, P04, end_share)) {
         if (direction->hot_changes_up * 10 >= direction->hot_changes * 9)
             return MOVES_UP;
@@ -69,13 +80,17 @@ void tv_judge_append_prepend(tv_judging *j)
     tv_find_number(finding, "direction",
                    direction->has_partition ? direction->partition : direction->row);
     tv_find_bool(finding, "byPartitionKey", direction->has_partition);
-    tv_find_number(finding, movement == MOVES_UP ? "lastBucketShare" : "firstBucketShare",
-                   fmax(movement == MOVES_UP ? direction->last_share : direction->first_share,
-                        direction->hot_share));
+    if (movement_of_windows(j) == MOVES_UP)
+        tv_find_number(finding, "lastBucketShare", direction->last_share);
+    else if (movement_of_windows(j) == MOVES_DOWN)
+        tv_find_number(finding, "firstBucketShare", direction->first_share);
+    else
+        tv_find_number(finding, "partitionShare", direction->hot_share);
+    tv_find_number(finding, "inserts", inserts);
     tv_find_number(finding, "insertsPerSecond", per_second);
     tv_find_number(finding, "windows", direction->windows);
     tv_find_text(finding, "keyClass", tv_row_key_class(j->arena, j->table));
-    tv_find_number(finding, "partitionsPerDay", direction->partitions_per_day);
+    tv_find_number(finding, "newPartitions", direction->hot_changes);
     TV_COMPARED(j, finding, P04, inserts);
     TV_COMPARED(j, finding, P04, direction_row);
     TV_COMPARED(j, finding, P04, direction_partition);
@@ -137,6 +152,7 @@ void tv_judge_log_data(tv_judging *j)
     if (!tv_has_rates(j) || (movement_of(j) == STAYS && !has_time_scan(j)))
         return;
     finding = tv_find(j, TV_RULE_P05, TV_SEVERITY_WARNING, TV_CONFIDENCE_MEDIUM);
+    tv_find_since(finding, j->evidence->day_from_ticks);
     for (size_t i = 0; i < table->property_count && count < TV_FIELD_TEXTS_MAX; i++)
         names[count++] = table->properties[i].name;
     tv_find_number(finding, "inserts", inserts);
@@ -182,7 +198,7 @@ void tv_judge_oversized_partition(tv_judging *j, const tv_evidence_partition *pa
     tv_find_number(finding, "tableGrowthPerDay",
                    (double)j->table->inserts_day - (double)j->table->deletes.single_day -
                        (double)j->table->deletes.batched_day);
-    tv_find_number(finding, "scansPerHour", tv_per_hour(j, (double)partition->scans));
+    tv_find_number(finding, "scans", (double)partition->scans);
     TV_COMPARED(j, finding, P06, entities);
     TV_COMPARED(j, finding, P06, bytes);
     TV_COMPARED(j, finding, P06, share);

@@ -1,6 +1,7 @@
 /* P01 to P03: traffic that meets in one place. */
 #include <math.h>
 
+#include "base/clock.h"
 #include "insight/advice/judging.h"
 #include "insight/advice/proposal.h"
 
@@ -35,6 +36,11 @@ static void add_top_rows(tv_judging *j, tv_finding *finding, const tv_evidence_p
     }
     tv_find_keys(finding, "topRows", top, count);
     tv_find_number(finding, "topRowsShare", fmin(1, tv_ratio(units, partition->rate.units)));
+}
+
+static double write_share_of(const tv_judging *j, const tv_evidence_partition *partition)
+{
+    return fmin(1, tv_ratio((double)partition->writes, (double)j->table->writes));
 }
 
 static bool hot_severity(const tv_judging *j, const tv_evidence_partition *partition,
@@ -79,6 +85,7 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
     tv_find_number(finding, "share", partition->share);
     tv_find_number(finding, "reads", (double)partition->reads);
     tv_find_number(finding, "writes", (double)partition->writes);
+    tv_find_number(finding, "writeShare", write_share_of(j, partition));
     tv_find_number(finding, "throttled", (double)partition->throttled);
     if (partition->throttled)
         tv_find_number(finding, "rateAtThrottle", partition->rate_at_throttle);
@@ -134,6 +141,16 @@ void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
     finding->cost.requests = tv_per_hour(j, row->rate.units) / 2;
 }
 
+/* Conflicts are counted over the last minutes of the window. */
+static int64_t conflicts_since(const tv_judging *j)
+{
+    int64_t since =
+        j->evidence->to_ticks -
+        (int64_t)(TV_THRESHOLD(j, P03, window_min) * 60 * (double)TV_TICKS_PER_SECOND);
+
+    return since > j->evidence->from_ticks ? since : j->evidence->from_ticks;
+}
+
 void tv_judge_etag_contention(tv_judging *j, const tv_evidence_row *row)
 {
     /* A lock that is given up by deletion, and a request that came twice, are no contention. */
@@ -150,6 +167,8 @@ void tv_judge_etag_contention(tv_judging *j, const tv_evidence_row *row)
         ratio >= TV_THRESHOLD(j, P03, error_ratio))
         severity = TV_SEVERITY_ERROR;
     finding = tv_find(j, TV_RULE_P03, severity, TV_CONFIDENCE_CERTAIN);
+    if (!tv_is_run(j))
+        tv_find_since(finding, conflicts_since(j));
     tv_find_on_entity(j, finding, row->partition_key, row->row_key);
     tv_find_number(finding, "conflicts", conflicts);
     tv_find_number(finding, "conditionalWrites", (double)row->conditional_writes);

@@ -79,6 +79,7 @@ void tv_judge_delete_old_by_scan(tv_judging *j)
         return;
     finding = tv_find(j, TV_RULE_W02, TV_SEVERITY_WARNING,
                       is_by_time ? TV_CONFIDENCE_HIGH : TV_CONFIDENCE_MEDIUM);
+    tv_find_since(finding, j->evidence->day_from_ticks);
     tv_find_number(finding, "deletes", all);
     tv_find_text(finding, "scanShape", text);
     tv_find_number(finding, "examinedPerDelete",

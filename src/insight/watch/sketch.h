@@ -77,4 +77,10 @@ static inline int64_t tv_tally_slot_of(int64_t time_ns)
     return time_ns / INT64_C(1000000000) / TV_TALLY_SLOT_S;
 }
 
+/** Where the live window begins while this slot is at hand. */
+static inline int64_t tv_tally_begin_ns(int64_t slot)
+{
+    return (slot + 1 - TV_TALLY_SLOTS) * TV_TALLY_SLOT_S * INT64_C(1000000000);
+}
+
 #endif

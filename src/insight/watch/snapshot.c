@@ -240,8 +240,6 @@ static void fill_direction(const tv_snapshot *s, const tv_table_entry *entry,
 
     to->seconds = (double)(d->last_ns - first) / (double)TV_WATCH_SECOND_NS;
     to->silent_seconds = (double)(s->now_ns - d->last_ns) / (double)TV_WATCH_SECOND_NS;
-    if (to->seconds > 0)
-        to->partitions_per_day = d->changes * 86400.0 / to->seconds;
 }
 
 /* --- deletes, batches, runs, retries --- */
@@ -470,19 +468,32 @@ bool tv_watch_find_mark(tv_watch *watch, const char *text, int *ret_mark)
     return watch->marks[*ret_mark].number == number;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Where what day_sum adds up begins: with an hour of the clock. */
+static int64_t day_begin_ns(const tv_snapshot *s)
+{
+    int64_t hour = s->now_ns / TV_WATCH_SECOND_NS / 3600;
+
+    return later((hour + 2 - TV_WATCH_DAY_HOURS) * 3600 * TV_WATCH_SECOND_NS,
+                 s->watch->started_ns);
+}
+
 static void fill(tv_snapshot *s)
 {
     tv_watch *watch = s->watch;
     tv_evidence *evidence = s->evidence;
-    const int64_t hour_ns = 3600 * TV_WATCH_SECOND_NS;
+    int64_t day_from_ns = day_begin_ns(s);
     uint64_t requests_before = 0;
 
     if (s->mark == TV_TALLY_LIVE) {
-        s->from_ns =
-            s->now_ns - hour_ns > watch->started_ns ? s->now_ns - hour_ns : watch->started_ns;
+        s->from_ns = later(tv_tally_begin_ns(watch->slot), watch->started_ns);
         requests_before = watch->slot_requests[(watch->slot + 1) % TV_TALLY_SLOTS];
     } else {
-        s->from_ns = watch->marks[s->mark].time_ns;
+        s->from_ns = day_from_ns = watch->marks[s->mark].time_ns;
         requests_before = watch->marks[s->mark].requests;
     }
     for (tv_table_entry *entry = NULL; (entry = tv_watch_next_table(watch, entry));)
@@ -491,6 +502,7 @@ static void fill(tv_snapshot *s)
     evidence->mode = s->mark == TV_TALLY_LIVE ? TV_EVIDENCE_LIVE : TV_EVIDENCE_RUN;
     evidence->from_ticks = tv_snapshot_ticks(s->from_ns);
     evidence->to_ticks = tv_snapshot_ticks(s->now_ns);
+    evidence->day_from_ticks = tv_snapshot_ticks(day_from_ns);
     evidence->seconds = traffic_seconds(s);
     evidence->requests = watch->requests - requests_before;
     evidence->sample_period = watch->period ? watch->period : 1;

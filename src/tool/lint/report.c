@@ -24,11 +24,13 @@ tool_exit tool_lint_format_find(const char *name, const tool_lint_format **ret_f
 
 void tool_lint_message(const tool_lint_finding *finding, tool_text *ret_text)
 {
-    tool_text cure = {0};
+    tool_text cure = {0}, seen = {0};
 
     tool_json_text(tool_json_get(finding->json, "cure.text"), &cure);
-    tool_text_printf(ret_text, "%s%s%s: %s. %s", finding->table, finding->text[0] ? ", " : "",
-                     finding->text, finding->title, cure.at);
+    tool_json_text(tool_json_get(finding->json, "seen"), &seen);
+    tool_text_printf(ret_text, "%s%s%s: %s. %s%s%s", finding->table, finding->text[0] ? ", " : "",
+                     finding->text, finding->title, seen.size ? seen.at : "", seen.size ? " " : "",
+                     cure.at);
     if (finding->allow && finding->allow->until)
         tool_text_printf(ret_text, " (%s until %s: %s)",
                          finding->state == TOOL_LINT_ALLOWED ? "allowed" : "was allowed",
@@ -36,6 +38,7 @@ void tool_lint_message(const tool_lint_finding *finding, tool_text *ret_text)
     else if (finding->allow)
         tool_text_printf(ret_text, " (allowed: %s)", finding->allow->reason);
     tool_text_done(&cure);
+    tool_text_done(&seen);
 }
 
 bool tool_lint_place_of(const tool_lint_report *report, const tool_lint_finding *finding,

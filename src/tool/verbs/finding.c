@@ -22,21 +22,13 @@ bool tool_finding_has(tool_json object, const char *path)
     return value.at && strncmp(value.at, "null", 4) != 0 && value.size > 2;
 }
 
-/* "executions 412, examinedPerExecution 48211" */
-static void put_evidence(tool_json finding)
+static void put_seen(tool_json finding)
 {
-    tool_json next = {0}, name, value, all = tool_json_get(finding, "evidence");
-    bool is_first = true;
-
-    while (tool_json_each(all, &next, &name, &value)) {
-        printf(is_first ? "  why    " : ", ");
-        is_first = false;
-        tool_finding_put(name, NULL);
-        putchar(' ');
-        tool_finding_put(value, NULL);
-    }
-    if (!is_first)
-        putchar('\n');
+    if (!tool_finding_has(finding, "seen"))
+        return;
+    printf("  seen   ");
+    tool_finding_put(finding, "seen");
+    putchar('\n');
 }
 
 static void put_functions(tool_json finding)
@@ -101,7 +93,7 @@ void tool_finding_put_reasons(tool_json finding)
     printf("  ");
     tool_finding_put(finding, "title");
     putchar('\n');
-    put_evidence(finding);
+    put_seen(finding);
 }
 
 void tool_finding_put_cure(tool_json finding)

@@ -8,16 +8,6 @@ import { codeFor, placeOnMap, whatifCommand } from './advice_code.js';
 const GUIDE = 'https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide';
 const SEVERITY = { error: 'table', warning: 'part', info: 'none' };
 
-/** "rowsPerHour" as words. */
-const words = name => name.replace(/([A-Z])/g, ' $1').toLowerCase().replace(/^./, c => c.toUpperCase()).replace(/ ms$/, ', ms').replace(/^P99/, 'p99');
-
-function shown(value) {
-  if (typeof value === 'number') return Number.isInteger(value) ? count(value) : value < 1 ? value.toFixed(2) : value.toFixed(1);
-  if (Array.isArray(value)) return value.map(shown).join(', ');
-  if (value && typeof value === 'object') return Object.entries(value).map(([name, each]) => `${name} ${shown(each)}`).join(', ');
-  return String(value);
-}
-
 function costOf(finding) {
   const cost = finding.cost || {};
   if (cost.rowsPerHour) return [shortCount(cost.rowsPerHour), 'entities read an hour for nothing'];
@@ -57,7 +47,7 @@ function change(finding, proposal) {
 }
 
 function body(finding, refresh) {
-  const { cure, evidence = {}, chapter = {} } = finding, proposal = cure.proposal;
+  const { cure, seen = '', chapter = {} } = finding, proposal = cure.proposal;
   const filter = proposal?.filterBefore;
   const isIgnored = finding.state === 'ignored';
   const ignore = async days => {
@@ -67,7 +57,7 @@ function body(finding, refresh) {
   };
   return h('div', { class: 'in' },
     h('div', { class: 'two' },
-      h('section', null, h('h3', null, 'Seen'), h('dl', { class: 'kv' }, Object.entries(evidence).filter(([name]) => !/Error$/.test(name)).map(([name, value]) => [h('dt', null, words(name)), h('dd', null, shown(value))]))),
+      h('section', null, h('h3', null, 'Seen'), h('p', null, seen)),
       h('section', null, h('h3', null, 'What to do'), h('p', null, cure.text), cure.functions?.length > 0 && h('p', { class: 'muted' }, 'In C: ', cure.functions.map((name, i) => [i > 0 && ', ', h('code', null, name)])))),
     change(finding, proposal),
     proposal?.notes?.length > 0 && h('ul', { class: 'plain' }, proposal.notes.map(note => h('li', { class: 'soft' }, note))),

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "insight/advice/rules.h"
+#include "insight/advice/seen.h"
 
 typedef struct fixture {
     tv_evidence evidence;
@@ -440,6 +441,60 @@ TEST(every_rule_has_cases_that_fire_and_that_do_not)
     }
 }
 
+/* How the sentence of a finding is wrong, or NULL. */
+static const char *wrong_in(const tv_finding *finding, const char *text)
+{
+    size_t size = strlen(text);
+
+    if (size == 0 || text[size - 1] != '.')
+        return "it is no sentence";
+    if (strpbrk(text, "{}[]|"))
+        return "a piece of its template is left";
+    if (strstr(text, "null") || strstr(text, "nan") || strstr(text, "  "))
+        return "something is missing in it";
+    for (size_t i = 0; i < finding->field_count; i++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "%.*s", TV_FMT(finding->fields[i].name));
+        if (strpbrk(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strstr(text, name))
+            return "a field is shown by its name";
+    }
+    return NULL;
+}
+
+/* Of each case in which a rule fires: what it rests on is said to people, with no field's name. */
+TEST(every_finding_says_what_was_seen)
+{
+    int failures = 0;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tv_params params = tv_params_default(cases[i].mode);
+        tv_findings found;
+        fixture f;
+
+        t_row = cases[i].what;
+        fixture_init(&f, cases[i].mode);
+        cases[i].base(&f);
+        cases[i].change(&f);
+        found = tv_rules_judge(&f.arena, &f.evidence, &params);
+        for (size_t k = 0; k < found.count; k++) {
+            tv_buf text = TV_BUF_EMPTY;
+            const char *wrong;
+
+            tv_finding_add_seen(&text, found.items[k], false);
+            tv_buf_add_char(&text, '\0');
+            wrong = wrong_in(found.items[k], text.data);
+            if (wrong) {
+                print_error("row \"%s\": %s: %s\n", t_row, wrong, text.data);
+                failures++;
+            }
+            tv_buf_done(&text);
+        }
+        tv_arena_done(&f.arena);
+    }
+    CHECK_INT(failures, 0);
+}
+
 TEST(no_evidence_is_no_finding)
 {
     for (int mode = TV_EVIDENCE_LIVE; mode <= TV_EVIDENCE_RUN; mode++) {
@@ -580,6 +635,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_find_what_they_should),
         cmocka_unit_test(every_rule_has_cases_that_fire_and_that_do_not),
+        cmocka_unit_test(every_finding_says_what_was_seen),
         cmocka_unit_test(no_evidence_is_no_finding),
         cmocka_unit_test(dated_tables_are_one_family),
         cmocka_unit_test(the_most_costly_is_first),

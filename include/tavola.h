@@ -484,6 +484,13 @@ TAVOLA_API void tavola_page_free(tavola_page *page);
 /* Counts by reading all keys: one request for each 1,000 entities.  Azure has nothing better. */
 TAVOLA_USE tavola_err tavola_count(tavola_table *table, const tavola_query *query,
                                    tavola_call *call, uint64_t *ret_count);
+/*
+ * What a Tavola server would do for the query, which is not run: its plan, an estimate and
+ * warnings, as JSON that docs/statistics.md describes; tavola_free.  Any other service reads a
+ * page, which is thrown away: UNSUPPORTED.
+ */
+TAVOLA_USE tavola_err tavola_explain(tavola_table *table, const tavola_query *query,
+                                     tavola_call *call, char **ret_json);
 
 /* ---- 5. batches ---------------------------------------------------------------------------- */
 typedef enum tavola_write {

@@ -1,4 +1,5 @@
 #include "query.h"
+#include "explained.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -65,7 +66,7 @@ const char *tool_plan_advice(const char *plan)
         const char *plan, *advice;
     } advices[] = {
         {"point", "one entity by both keys: nothing is faster"},
-        {"range", "a range of row keys in one partition: fast, and costs what it returns"},
+        {"range", "a range of row keys in one partition: fast, and costs what is in the range"},
         {"partition", "reads the whole partition: put what you filter by into the RowKey, or keep "
                       "a second copy under it (intra-partition secondary index)"},
         {"table", "reads the whole table, every partition: give the PartitionKey, or keep a copy "
@@ -85,6 +86,7 @@ typedef struct page_reader {
     tool_print_fn print;
     uint64_t limit; /* UINT64_MAX: none */
     uint32_t page_size;
+    bool has_filter;
     char *token; /* NULL: at the beginning, or at the end */
     pages_plan plan;
 } page_reader;
@@ -114,6 +116,8 @@ static tavola_err read_page(tool_run *run, page_reader *reading, bool *ret_is_do
     reading->token = token ? tool_copy(token) : NULL;
     tavola_page_free(page);
     *ret_is_done = !reading->token || reading->limit == 0;
+    if (reading->has_filter && reading->plan.requests == 1 && *reading->plan.word)
+        tool_warn_of(run, reading->table, reading->query);
     return TAVOLA_OK;
 }
 
@@ -140,7 +144,8 @@ static tool_exit read_pages(tool_run *run, page_reader *reading)
 tool_exit tool_query_run(tool_run *run, const char *table, tavola_filter *filter,
                          const char *const *select, tool_print_fn print)
 {
-    page_reader reading = {.limit = UINT64_MAX, .page_size = PAGE_MAX, .print = print};
+    page_reader reading = {
+        .limit = UINT64_MAX, .page_size = PAGE_MAX, .has_filter = filter != NULL, .print = print};
     const char *guess = filter ? tavola_filter_plan(filter) : "table scan";
     const char *token = tool_value_of(run, TOOL_FLAG_TOKEN);
     int64_t limit = 0, page_size = PAGE_MAX;

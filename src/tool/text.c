@@ -219,3 +219,17 @@ bool tool_text_unbase64(tool_text *text, const char *base64, size_t size)
     }
     return true;
 }
+
+const char *tool_grouped(char room[TOOL_GROUPED], double number)
+{
+    char decimal[24];
+    size_t size = (size_t)snprintf(decimal, sizeof decimal, "%.0f", number), to = 0;
+
+    for (size_t i = 0; i < size && to < TOOL_GROUPED - 2; i++) {
+        if (i && (size - i) % 3 == 0)
+            room[to++] = ',';
+        room[to++] = decimal[i];
+    }
+    room[to] = '\0';
+    return room;
+}

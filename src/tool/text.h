@@ -39,6 +39,10 @@ bool tool_text_read_own(tool_text *text, const char *path);
  * there is none: no home. */
 bool tool_state_folder(tool_text *ret_path);
 
+/* 1284 as "1,284", in the room, which is returned. */
+enum { TOOL_GROUPED = 32 };
+const char *tool_grouped(char room[TOOL_GROUPED], double number);
+
 /* The base64 of bytes, and back: false when it is not strict base64. */
 void tool_text_base64(tool_text *text, const void *bytes, size_t size);
 bool tool_text_unbase64(tool_text *text, const char *base64, size_t size);

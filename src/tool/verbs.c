@@ -5,6 +5,7 @@ const tool_verb *const tool_verb_tables[] = {
     tool_table_verbs,
     tool_entity_verbs,
     tool_query_verbs,
+    tool_explain_verbs,
     tool_tail_verbs,
     tool_transfer_verbs,
     tool_queue_verbs,

@@ -560,6 +560,7 @@ TEST(queries)
     TRY("poxop",
         tavola_query_page(P(0, table), P(1, query), T(2, NULL), P(3, call), P(4, &out.page)));
     TRY("poop", tavola_count(P(0, table), P(1, query), P(2, call), P(3, &out.count)));
+    TRY("poop", tavola_explain(P(0, table), P(1, query), P(2, call), P(3, &out.text)));
     TRY("po-xop", tavola_scan_open_spread(P(0, table), P(1, query), 2, T(3, "p"), P(4, call),
                                           P(5, &out.scan)));
     CHECK_OK(tavola_scan_open(table, query, NULL, &out.scan));

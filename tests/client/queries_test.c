@@ -267,6 +267,27 @@ TEST(what_is_missing_is_refused)
     CHECK(tavola_page_token(NULL) == NULL);
 }
 
+/* A Tavola says what it would do; others read a page that nobody sees. */
+TEST(a_query_is_explained)
+{
+    tavola_query *query = tavola_query_new(TAVOLA_BIND("N gt ?", tavola_string("5")));
+    tavola_entity *entity = new_entity("p", "r", 5);
+    char *json = NULL;
+
+    CHECK_OK(tavola_insert(t.table, entity, t.call));
+    tavola_entity_free(entity);
+    if (is_azurite()) {
+        CHECK_ERR(tavola_explain(t.table, query, t.call, &json), TAVOLA_ERR_UNSUPPORTED);
+        CHECK(json == NULL);
+    } else {
+        CHECK_OK(tavola_explain(t.table, query, t.call, &json));
+        CHECK(strstr(json, "\"plan\":\"table\""));
+        CHECK(strstr(json, "N is Int32 in 1 of 1 sampled entities; write 5"));
+    }
+    tavola_free(json);
+    tavola_query_free(query);
+}
+
 /* The error of a filter is told by what uses it. */
 TEST(a_filter_that_is_none_is_refused)
 {
@@ -460,6 +481,7 @@ int main(void)
         LIVE_TEST(a_token_can_be_stored_and_used_by_another_client),
         LIVE_TEST(tokens_that_are_none_are_refused),
         LIVE_TEST(what_is_missing_is_refused),
+        LIVE_TEST(a_query_is_explained),
         LIVE_TEST(a_filter_that_is_none_is_refused),
         LIVE_TEST(a_scan_of_no_table_is_not_found),
         LIVE_TEST(the_next_page_comes_while_this_one_is_read),

@@ -2,7 +2,7 @@
 
 import json
 
-from tavola import TavolaTest, needs_tavolad
+from tavola import IS_AZURITE, TavolaTest, needs_tavolad
 
 
 class Tables(TavolaTest):
@@ -157,17 +157,49 @@ class Queries(TavolaTest):
             with self.subTest(filter_and_values):
                 self.ok("query", "Log", *filter_and_values, "--plan", says=expected)
 
-    def test_explain_sends_nothing(self):
-        nowhere = self.env | {"AZURE_STORAGE_CONNECTION_STRING": "nonsense"}
-        for filter_and_values, plan in ((("PartitionKey eq ? and RowKey eq ?", "a", "b"), "point"),
-                                        (("PartitionKey eq 'a' and RowKey lt 'b'",), "range"),
-                                        (("PartitionKey eq 'a'",), "partition scan"),
-                                        (("Age gt 30",), "table scan"), ((), "table scan")):
+    def test_explain(self):
+        elsewhere = "by the filter alone: the service does not tell\n"
+        for filter_and_values, plan, reads, returns in (
+                (("PartitionKey eq ? and RowKey eq ?", "a", "r1"), "point", "1 entity", "1 entity"),
+                (("PartitionKey eq 'a' and RowKey lt 'r2'",), "range", "2 entities", "2 entities"),
+                (("PartitionKey eq 'a'",), "partition scan", "4 entities", "4 entities"),
+                (("N eq 1",), "table scan", "12 entities", "3 entities"),
+                ((), "table scan", "12 entities", "12 entities")):
             with self.subTest(filter_and_values):
-                shown = self.ok("explain", "Log", *filter_and_values, env=nowhere)
-                self.assertRegex(shown, rf"\Aplan:   {plan}\nfilter: .+\nadvice: .+\n\Z")
+                shown = self.ok("explain", "Log", *filter_and_values,
+                                says=elsewhere if IS_AZURITE else "")
+                told = "" if IS_AZURITE else (rf"reads:   {reads}\nreturns: {returns}\npages:   1\n"
+                                              r"azure:   \w+, reads \d+\n")
+                self.assertRegex(shown, rf"\Aplan:    {plan}\nfilter:  .+\n{told}advice:  .+\n\Z")
         self.assertEqual(self.lines("explain", "Log", "N eq ?", "1:int64", "-o", "json",
-                                    env=nowhere)[0]["Filter"], "N eq 1L")
+                                    says=elsewhere if IS_AZURITE else "")[0]["Filter"], "N eq 1L")
+        self.fails(3, "explain", "Nothing", "N eq 1", says="TableNotFound")
+
+    @needs_tavolad("it does not explain queries")
+    def test_explain_refuses_what_the_server_refuses(self):
+        self.fails(2 if IS_AZURITE else 1, "explain", "Log", "N eq", says="InvalidInput: .*position 4")
+        self.assertEqual(self.ok("explain", "Log", "false").splitlines()[0], "plan:    none")
+
+    @needs_tavolad("it does not look at the types of properties")
+    def test_a_literal_of_another_type_is_told_where_it_runs(self):
+        warning = "warning: N is Int32 in 12 of 12 sampled entities; write 1\n"
+        for verb, text in (("query", ""), ("count", "0\n")):
+            for words in (("N eq '1'",), ("N eq ?", "1")):
+                with self.subTest(verb=verb, words=words):
+                    self.assertEqual(self.ok(verb, "Log", *words, says=warning), text)
+        self.assertIn(warning, self.ok("explain", "Log", "N eq '1'"))
+        self.assertEqual(len(self.lines("query", "Log", "N lt '9'", "--page-size", "5",
+                                        says=warning.replace("write 1", "write 9"))), 12, "once")
+        # Not of what is compared as it is stored, of keys, nor of the whole table.
+        for words in (("N eq 1",), ("PartitionKey eq '1'",), ("Nobody eq '1'",), ()):
+            with self.subTest(words):
+                self.ok("query", "Log", *words)
+        # Before anything is deleted.
+        self.ok("table", "create", "Few")
+        self.ok("insert", "Few", "a", "1", "N:int32=1")
+        done = self.run_tool("delete", "Few", "--where", "N lt '9'")
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertRegex(done.stderr.decode(), r"\Awarning: N is Int32 in 1 of 1 [^\n]*\ntavola: [^\n]*--yes")
 
     def test_keys(self):
         self.assertEqual(self.ok("keys", "Log", "--partitions", "-o", "value"), "a\nb\nc\n")

@@ -1,8 +1,8 @@
 /*
  * What the operations on tables share: the checks of arguments, the making of requests, pages that
  * are read ahead.  tables.c works on whole tables, get.c, write.c and update.c on one entity,
- * page.c, scan.c and count.c on many, batch.c, bulk.c and delete_where.c on groups; start.c starts
- * what the others run.
+ * page.c, scan.c, count.c and explain.c on many, batch.c, bulk.c and delete_where.c on groups;
+ * start.c starts what the others run.
  */
 #ifndef TVC_TABLE_H
 #define TVC_TABLE_H

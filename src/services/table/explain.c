@@ -41,17 +41,15 @@ static const char *description(const tv_plan *plan)
 /* The anti-pattern and its cure; NULL when there is nothing to cure. */
 static const char *advice(const tv_plan *plan)
 {
-    if (plan->count == 0 || plan->kind <= TV_PLAN_RANGE)
-        return NULL;
+    if (plan->count == 0 || plan->kind <= TV_PLAN_RANGE || plan->residual == NULL)
+        return NULL; /* of a scan without a test all that is read is returned */
     if (plan->kind == TV_PLAN_TABLE)
         return "Give the PartitionKey. If this query must find entities by something else, store a "
                "second copy under it (inter-partition secondary index pattern) or keep lists of "
                "keys (index entities pattern).";
-    if (plan->residual)
-        return "The test on other properties is made on every entity of the partition. A second "
-               "copy of each entity whose RowKey begins with the property (intra-partition "
-               "secondary index pattern) makes this a range query.";
-    return NULL;
+    return "The test on other properties is made on every entity of the partition. A second "
+           "copy of each entity whose RowKey begins with the property (intra-partition secondary "
+           "index pattern) makes this a range query.";
 }
 
 /* What follows ranges and residual: the advice and the estimate. */

@@ -71,21 +71,6 @@ bool tool_lint_place_of(const tool_lint_report *report, const tool_lint_finding 
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* 1284 as "1,284" */
-static const char *grouped(char room[32], double number)
-{
-    char digits[24];
-    size_t size = (size_t)snprintf(digits, sizeof digits, "%.0f", number), to = 0;
-
-    for (size_t i = 0; i < size && to < 30; i++) {
-        if (i && (size - i) % 3 == 0)
-            room[to++] = ',';
-        room[to++] = digits[i];
-    }
-    room[to] = '\0';
-    return room;
-}
-
 static double of_window(const tool_lint_report *report, const char *name)
 {
     return tool_json_number(tool_json_get(report->window, name));
@@ -106,12 +91,12 @@ static void put_head(const tool_lint_report *report)
     double period = of_window(report, "samplePeriod");
 
     printf("tavola lint: %s request%s, %zu query shape%s, %zu table%s, %.1f s recorded (",
-           grouped(requests, of_window(report, "requests")),
+           tool_grouped(requests, of_window(report, "requests")),
            of_window(report, "requests") == 1 ? "" : "s", report->shapes,
            report->shapes == 1 ? "" : "s", report->tables, report->tables == 1 ? "" : "s",
            of_window(report, "seconds"));
     if (report->lost)
-        printf("incomplete: %s requests are missing", grouped(lost, (double)report->lost));
+        printf("incomplete: %s requests are missing", tool_grouped(lost, (double)report->lost));
     else if (of_window(report, "dropped") > 0 || of_window(report, "evictedShapes") > 0)
         printf("incomplete: the server had no room for all");
     else

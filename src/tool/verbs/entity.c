@@ -1,4 +1,5 @@
 /* One entity by its keys: get, insert, put, merge, delete. */
+#include "../explained.h"
 #include "../output/output.h"
 #include "../query.h"
 #include "../values.h"
@@ -119,26 +120,39 @@ static tool_exit delete_one(tool_run *run, tavola_table *table)
     return err ? tool_fail(run, err, NULL) : TOOL_OK;
 }
 
-/* delete TABLE --where FILTER VALUE... */
-static tool_exit delete_many(tool_run *run, tavola_table *table)
+/* The filter of delete TABLE --where FILTER VALUE... */
+static tool_exit read_where(const tool_run *run, tavola_filter **ret_filter)
 {
     const char **words = tool_alloc((run->arg_count + 1) * sizeof *words);
-    tavola_filter *filter = NULL;
-    uint64_t count = 0;
     tool_exit exit;
-    tavola_err err;
 
     words[0] = tool_value_of(run, TOOL_FLAG_WHERE);
     memcpy(words + 1, run->args + 1, (run->arg_count - 1) * sizeof *words);
-    exit = tool_filter_of(words, run->arg_count, &filter);
+    exit = tool_filter_of(words, run->arg_count, ret_filter);
     free(words);
-    if (!exit)
-        exit = tool_confirm(run, "Delete all entities of table %s where %s?", run->args[0],
-                            tool_value_of(run, TOOL_FLAG_WHERE));
-    if (exit) {
-        tavola_filter_free(filter);
+    return exit;
+}
+
+static tool_exit delete_many(tool_run *run, tavola_table *table)
+{
+    tavola_filter *filter = NULL;
+    tavola_query *query;
+    uint64_t count = 0;
+    tool_exit exit = read_where(run, &filter);
+    tavola_err err;
+
+    if (exit)
         return exit;
-    }
+    query = tavola_query_new(filter);
+    err = tool_warn(run, table, query);
+    tavola_query_free(query);
+    exit = err ? tool_fail(run, err, NULL)
+               : tool_confirm(run, "Delete all entities of table %s where %s?", run->args[0],
+                              tool_value_of(run, TOOL_FLAG_WHERE));
+    if (!exit)
+        exit = read_where(run, &filter);
+    if (exit)
+        return exit;
     err = tavola_delete_where(table, filter, run->call, &count);
     if (err)
         return tool_fail(run, err, NULL);
@@ -182,7 +196,8 @@ const tool_verb tool_entity_verbs[] = {
      "Delete an entity by its keys, or all that pass a filter", 1, -1,
      TOOL_BIT(YES) | TOOL_BIT(IF_MATCH) | TOOL_BIT(IF_EXISTS) | TOOL_BIT(WHERE), .run = delete,
      .is_plain = true,
-     .examples = "  tavola delete Employees Sales 212 --yes\n  tavola delete Logins --where \"Day lt ?\" "
-                 "20260101 --yes\n"},
+     .examples =
+         "  tavola delete Employees Sales 212 --yes\n  tavola delete Logins --where \"Day lt ?\" "
+         "20260101 --yes\n"},
     {0},
 };

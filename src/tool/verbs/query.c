@@ -1,5 +1,6 @@
-/* Several entities: query, count, keys, explain. */
+/* Several entities: query, count, keys. */
 #include "../query.h"
+#include "../explained.h"
 #include "../text.h"
 #include "../values.h"
 #include "../verbs.h"
@@ -69,9 +70,9 @@ static tool_exit count(tool_run *run)
     what = tavola_query_new(filter);
     exit = tool_table(run, run->args[0], &table);
     if (!exit) {
-        err = filter == NULL && is_count_known(run, table, &number)
-                  ? TAVOLA_OK
-                  : tavola_count(table, what, run->call, &number);
+        err = filter ? tool_warn(run, table, what) : TAVOLA_OK;
+        if (!err && (filter || !is_count_known(run, table, &number)))
+            err = tavola_count(table, what, run->call, &number);
         exit = err ? tool_fail(run, err, NULL)
                    : tool_output_one(run, &(tool_field){"Count", tavola_int64((int64_t)number)}, 1);
     }
@@ -160,37 +161,6 @@ static tool_exit keys(tool_run *run)
                           print_keys);
 }
 
-/* Takes what query takes, so that one word changes, and sends nothing. */
-static tool_exit explain(tool_run *run)
-{
-    tavola_filter *filter = NULL;
-    tool_exit exit = tool_filter_of(run->args + 1, run->arg_count - 1, &filter);
-    const char *plan;
-    char *text;
-
-    if (exit)
-        return exit;
-    plan = filter ? tavola_filter_plan(filter) : "table scan";
-    text = filter ? tavola_filter_text(filter) : NULL;
-    if (tool_has(run, TOOL_FLAG_OUTPUT)) {
-        tool_field fields[] = {
-            {"Plan", tavola_string(plan)},
-            {"Filter", tavola_string(text ? text : "")},
-            {"Advice", tavola_string(tool_plan_advice(plan))},
-        };
-        exit = tool_output_one(run, fields, 3);
-    } else {
-        tool_text shown = {0};
-
-        tool_text_escape(&shown, text ? text : "none", text ? strlen(text) : 4, false);
-        printf("plan:   %s\nfilter: %s\nadvice: %s\n", plan, shown.at, tool_plan_advice(plan));
-        tool_text_done(&shown);
-    }
-    tavola_free(text);
-    tavola_filter_free(filter);
-    return exit;
-}
-
 #define PAGING (TOOL_BIT(LIMIT) | TOOL_BIT(PAGE_SIZE) | TOOL_BIT(TOKEN) | TOOL_BIT(PLAN))
 
 const tool_verb tool_query_verbs[] = {
@@ -209,9 +179,5 @@ const tool_verb tool_query_verbs[] = {
      TOOL_BIT(PARTITIONS) | PAGING, .run = keys,
      .examples = "  tavola keys Employees --partitions\n"
                  "  tavola keys Employees Sales 2\n"},
-    {"explain", "TABLE [FILTER [VALUE]...]",
-     "How a query will be answered and what to do about it; sends nothing", 1, -1, 0,
-     .run = explain, .is_plain = true,
-     .examples = "  tavola explain Employees \"Email eq 'junc@contoso.com'\"\n"},
     {0},
 };

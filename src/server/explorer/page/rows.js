@@ -57,7 +57,7 @@ class RowsView {
     this.partitions = [];
     this.bar = new QueryBar(table, route.query.get('f') || '', {
       columns: () => this.columns.types(), partitions: () => this.partitions,
-      on: { run: (filter, explained) => this.wantRun(filter, explained), plan: () => this.drawRuler(), typed: () => this.form?.read(), leave: () => this.grid.node.focus(), history: () => this.showHistory() },
+      on: { run: (filter, explained) => this.wantRun(filter, explained), plan: () => { this.drawRuler(); if (this.isEmpty()) this.drawEmpty(); }, typed: () => this.form?.read(), leave: () => this.grid.node.focus(), history: () => this.showHistory() },
     });
     this.grid = new Grid({
       source: { get length() { return 0; }, at: () => null, loaded: () => [] }, columns: () => this.columns.shown(),
@@ -184,12 +184,21 @@ class RowsView {
     } catch { /* without one, rows come in order */ }
   }
 
+  isEmpty() { return this.pages?.isDone && !this.pages.trouble && this.pages.returned === 0; }
+
+  /** Nothing came of the query, and why that may be: what was compared with another type matches nothing. */
+  drawEmpty() {
+    const { bar, filter, pages } = this, warnings = bar.planned === filter && !bar.problem && bar.explained.warnings || [];
+    put(this.gridBox, h('div', { class: 'empty' }, h('p', null, filter.trim() ? 'No entity matches.' : 'This table is empty.'),
+      warnings.map(text => h('p', { class: 'warns' }, `${text}.`)), pages.plan && filter.trim() && planChip(pages.plan)));
+  }
+
   changed({ rows, shift = 0, cursor } = {}) {
     const { pages } = this;
     const added = this.columns.add(rows || []);
     if (added.length && pages.requests > 1) say(`${plural(added.length, 'more column')}`);
     if (pages.trouble && pages.returned === 0) put(this.gridBox, troubleBox(pages.trouble), h('p', { class: 'pad0' }, h('button', { class: 'btn', onclick: () => this.run(this.filter, false) }, 'Try again')));
-    else if (pages.returned === 0 && pages.isDone) put(this.gridBox, h('div', { class: 'empty' }, h('p', null, this.filter.trim() ? 'No entity matches.' : 'This table is empty.'), pages.plan && this.filter.trim() && planChip(pages.plan)));
+    else if (this.isEmpty()) this.drawEmpty();
     else if (this.grid.node.parentNode !== this.gridBox) put(this.gridBox, this.grid.node);
     if (this.grid.source === pages) {
       if (cursor !== undefined) this.grid.moved(shift, cursor);

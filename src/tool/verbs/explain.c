@@ -1,0 +1,193 @@
+/* How a query will be answered: by the server where it is a Tavola, else by the filter alone. */
+#include "../explained.h"
+#include "../json_find.h"
+#include "../output/output.h"
+#include "../query.h"
+#include "../values.h"
+#include "../verbs.h"
+
+#include <string.h>
+
+typedef struct explanation {
+    const char *plan;
+    tool_text filter, warnings, advice;
+    tool_json estimate;
+} explanation;
+
+/* The names of an estimate's number, of its bounds and of what it goes by. */
+typedef struct bounds {
+    const char *about, *low, *high, *basis;
+} bounds;
+
+static const bounds examined = {"examined", "low", "high", "basis"};
+static const bounds returned = {"returned", "returnedLow", "returnedHigh", "returnedBasis"};
+
+/* Without a type where nothing is known: a service that does not tell, or null, which is no bound.
+ */
+static tavola_value number_of(const explanation *told, const char *name)
+{
+    tool_json value = tool_json_get(told->estimate, name);
+
+    return value.at && strchr("0123456789", *value.at)
+               ? tavola_int64((int64_t)tool_json_number(value))
+               : (tavola_value){0};
+}
+
+/* "412 entities", or "about 1,204 entities (1,100 to 1,310), by key sample". */
+static void put_bounds(const char *label, const explanation *told, bounds names)
+{
+    tavola_value about = number_of(told, names.about), low = number_of(told, names.low);
+    tavola_value high = number_of(told, names.high);
+    char room[3][TOOL_GROUPED];
+    tool_text basis = {0};
+
+    tool_grouped(room[0], (double)about.as.int64);
+    tool_grouped(room[1], (double)low.as.int64);
+    tool_grouped(room[2], (double)high.as.int64);
+    tool_json_text(tool_json_get(told->estimate, names.basis), &basis);
+    if (!high.type)
+        printf("%s %s entities or more: the table is not counted yet\n", label, room[1]);
+    else if (low.as.int64 == high.as.int64)
+        printf("%s %s %s\n", label, room[1], low.as.int64 == 1 ? "entity" : "entities");
+    else
+        printf("%s about %s entities (%s to %s), by %s\n", label, room[0], room[1], room[2],
+               basis.at ? basis.at : "");
+    tool_text_done(&basis);
+}
+
+static void put_text(const char *label, const char *text)
+{
+    tool_text shown = {0};
+
+    tool_text_escape(&shown, text, strlen(text), false);
+    printf("%s %s\n", label, shown.at);
+    tool_text_done(&shown);
+}
+
+static void put_estimate(const explanation *told)
+{
+    tool_text azure = {0};
+    char room[TOOL_GROUPED];
+
+    put_bounds("reads:  ", told, examined);
+    put_bounds("returns:", told, returned);
+    tool_json_text(tool_json_get(told->estimate, "azure.plan"), &azure);
+    printf("pages:   %s\n", tool_grouped(room, (double)number_of(told, "pages").as.int64));
+    printf("azure:   %s, reads %s\n", azure.at ? azure.at : "",
+           tool_grouped(room, (double)number_of(told, "azure.examined").as.int64));
+    tool_text_done(&azure);
+}
+
+static tool_exit print(const tool_run *run, const explanation *told)
+{
+    if (tool_has(run, TOOL_FLAG_OUTPUT)) {
+        tool_field fields[] = {
+            {"Plan", tavola_string(told->plan)},
+            {"Filter", tavola_string(told->filter.at)},
+            {"Examined", number_of(told, examined.about)},
+            {"ExaminedLow", number_of(told, examined.low)},
+            {"ExaminedHigh", number_of(told, examined.high)},
+            {"Returned", number_of(told, returned.about)},
+            {"ReturnedLow", number_of(told, returned.low)},
+            {"ReturnedHigh", number_of(told, returned.high)},
+            {"Pages", number_of(told, "pages")},
+            {"Warnings", tool_text_value(told->warnings.at)},
+            {"Advice", tavola_string(told->advice.at)},
+        };
+
+        return tool_output_one(run, fields, sizeof fields / sizeof fields[0]);
+    }
+    put_text("plan:   ", told->plan);
+    put_text("filter: ", told->filter.at && *told->filter.at ? told->filter.at : "none");
+    if (told->estimate.at)
+        put_estimate(told);
+    if (told->warnings.at)
+        put_text("warning:", told->warnings.at);
+    put_text("advice: ", told->advice.at);
+    return TOOL_OK;
+}
+
+/* The server's word for a plan as the guide has it. */
+static const char *plan_of(tool_json answer)
+{
+    static const char *const plans[] = {"point", "range", "partition scan", "table scan"};
+    tool_json plan = tool_json_get(answer, "plan");
+    tool_json ranges = tool_json_get(answer, "ranges"), next = {0}, none, range;
+
+    if (!tool_json_each(ranges, &next, &none, &range))
+        return "none";
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        if (plan.size > 2 && strncmp(plan.at + 1, plans[i], plan.size - 2) == 0)
+            return plans[i];
+    }
+    return "";
+}
+
+static void read_answer(const char *json, explanation *told)
+{
+    tool_json answer = tool_json_of(json), next = {0}, none, warning;
+    tool_json advice = tool_json_get(answer, "advice");
+
+    told->plan = plan_of(answer);
+    told->estimate = tool_json_get(answer, "estimate");
+    while (tool_json_each(tool_json_get(answer, "warnings"), &next, &none, &warning)) {
+        if (told->warnings.size)
+            tool_text_puts(&told->warnings, ". ");
+        tool_json_text(warning, &told->warnings);
+    }
+    tool_json_text(advice.at && *advice.at == '"' ? advice : tool_json_get(answer, "description"),
+                   &told->advice);
+}
+
+static tool_exit explain(tool_run *run)
+{
+    tavola_filter *filter = NULL;
+    tavola_query *query;
+    tavola_table *table = NULL;
+    explanation told = {0};
+    char *text, *json = NULL;
+    tavola_err err;
+    tool_exit exit = tool_filter_of(run->args + 1, run->arg_count - 1, &filter);
+
+    if (exit)
+        return exit;
+    told.plan = filter ? tavola_filter_plan(filter) : "table scan";
+    text = filter ? tavola_filter_text(filter) : NULL;
+    tool_text_puts(&told.filter, text ? text : "");
+    query = tavola_query_new(filter);
+    exit = tool_table(run, run->args[0], &table);
+    if (exit)
+        goto out;
+
+    err = tool_explain(run, table, query, &json);
+    if (err && err != TAVOLA_ERR_UNSUPPORTED) {
+        exit = tool_fail(run, err, NULL);
+        goto out;
+    }
+    if (json) {
+        read_answer(json, &told);
+    } else {
+        tool_text_puts(&told.advice, tool_plan_advice(told.plan));
+        tool_note("by the filter alone: the service does not tell");
+    }
+    exit = print(run, &told);
+
+out:
+    tavola_free(text);
+    tavola_free(json);
+    tool_text_done(&told.filter);
+    tool_text_done(&told.warnings);
+    tool_text_done(&told.advice);
+    tavola_query_free(query);
+    tavola_table_close(table);
+    return exit;
+}
+
+const tool_verb tool_explain_verbs[] = {
+    {"explain", "TABLE [FILTER [VALUE]...]",
+     "How a query will be answered, what it will read and what to do about it; does not run it", 1,
+     -1, 0, .run = explain, .is_plain = true,
+     .examples = "  tavola explain Employees \"Email eq 'junc@contoso.com'\"\n"
+                 "  tavola explain Employees \"PartitionKey eq ? and Age gt ?\" Sales 30:int32\n"},
+    {0},
+};

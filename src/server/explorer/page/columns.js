@@ -15,6 +15,7 @@ export class Columns {
   constructor(table, shared) {
     this.store = `tavola.columns.${table}`;
     this.seen = new Map(KEYS.map(name => [name, new Map([['Edm.String', 0]])]));
+    this.longest = KEYS.map(() => 0); // of the values of both keys, in characters
     const stored = kept(this.store, {});
     const { hidden = [], order = [], widths = {} } = Array.isArray(stored) ? { hidden: stored } : stored;
     Object.assign(this, { hidden: new Set(hidden), order, widths: new Map(Object.entries(widths)), only: shared?.length ? new Set(shared) : null });
@@ -29,6 +30,7 @@ export class Columns {
   add(entities) {
     const added = [];
     for (const entity of entities) {
+      [entity.partition, entity.row].forEach((key, i) => { this.longest[i] = Math.max(this.longest[i], key.length); });
       for (const [name, { type }] of entity.properties) {
         let types = this.seen.get(name);
         if (!types) { types = new Map(); this.seen.set(name, types); if (name !== 'Timestamp') added.push(name); }
@@ -55,7 +57,7 @@ export class Columns {
   isHidden(name) { return !KEYS.includes(name) && (this.only ? !this.only.has(name) : this.hidden.has(name)); }
 
   shown() {
-    return this.all().filter(name => !this.isHidden(name)).map(name => ({ name, type: this.typeOf(name), isMixed: this.seen.get(name).size > 1, width: this.widths.get(name) }));
+    return this.all().filter(name => !this.isHidden(name)).map((name, i) => ({ name, type: this.typeOf(name), isMixed: this.seen.get(name).size > 1, width: this.widths.get(name), longest: this.longest[i] }));
   }
 
   types() { return new Map(this.all().map(name => [name, this.typeOf(name)])); }

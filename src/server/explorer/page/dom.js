@@ -108,6 +108,7 @@ const PATHS = {
   check: 'M3 8.5l3.2 3L13 4.5',
   folder: 'M2 4h4.5L8 5.8h6v7H2z',
   file: 'M4 2h5l3 3v9H4zM9 2v3h3',
+  bin: 'M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 9h5.8l.6-9',
 };
 
 export const icon = (name, size = 16) => s('svg', {

@@ -18,7 +18,17 @@ const WIDTHS = { 'Edm.Boolean': 84, 'Edm.Int32': 92, 'Edm.Int64': 150, 'Edm.Doub
 export const keyOf = entity => `${entity.partition}\u0000${entity.row}`;
 
 /** How wide a column is, unless somebody has said otherwise. */
-const usualWidth = ({ name, type }) => name === 'PartitionKey' || name === 'RowKey' ? 150 : WIDTHS[type] || Math.max(120, Math.min(220, name.length * 8 + 50));
+const usualWidth = ({ name, type }) => WIDTHS[type] || Math.max(120, Math.min(220, name.length * 8 + 50));
+
+// Keys are shown whole as long as they leave a part of the grid to the properties; then the longer one gives way.
+const KEY_LEAST = 130, KEYS_SHARE = 0.7, KEYS_LEAST = 290, CHARACTER = 7.3, CELL_PADDING = 22;
+
+/** What both keys get of a grid of this width: of their longest values in characters. */
+export function keyWidths(wide, longest) {
+  const wanted = longest.map(characters => Math.max(KEY_LEAST, Math.ceil(characters * CHARACTER) + CELL_PADDING));
+  const room = Math.max(KEYS_LEAST, wide * KEYS_SHARE - CHECK_WIDTH), least = Math.min(...wanted);
+  return wanted[0] + wanted[1] <= room ? wanted : wanted.map(each => Math.floor(each === least ? Math.min(each, room / 2) : room - Math.min(least, room / 2)));
+}
 
 export class Grid {
   /**
@@ -45,7 +55,7 @@ export class Grid {
     this.setTop(this.top);
   }
 
-  widthOf(column) { return (column.width || usualWidth(column)) + (column.extra || 0); }
+  widthOf(column) { return (column.width || column.usual || usualWidth(column)) + (column.extra || 0); }
 
   /** New columns or rows: the head as well. */
   refresh() {
@@ -57,6 +67,7 @@ export class Grid {
     if (this.row >= this.total) this.row = Math.max(0, this.total - 1);
     this.column = Math.min(this.column, this.columns.length - 1);
     this.measure();
+    keyWidths(this.wide, this.columns.slice(0, 2).map(each => each.longest)).forEach((width, i) => { this.columns[i].usual = width; });
     this.space.style.height = `${Math.min(this.total * this.height, HEIGHT_MAX)}px`;
     const sum = this.columns.reduce((all, column) => all + this.widthOf(column), CHECK_WIDTH), last = this.columns[this.columns.length - 1];
     if (!last.width) last.extra = Math.max(0, this.wide - sum); // it takes the rest
@@ -219,7 +230,7 @@ export class Grid {
 
   narrowCells(entity, index) {
     const rest = [...entity.properties].filter(([name]) => !['PartitionKey', 'RowKey', 'Timestamp'].includes(name)).slice(0, 4);
-    return h('div', { class: 'two', role: 'gridcell', id: `cell-${index}-${this.column}` }, h('div', { class: 'k' }, h('span', { class: 'soft' }, `${visible(entity.partition)} / `), h('b', null, visible(entity.row))),
+    return h('div', { class: 'two', role: 'gridcell', id: `cell-${index}-${this.column}` }, h('div', { class: 'k', title: `${visible(entity.partition)} / ${visible(entity.row)}` }, h('span', { class: 'soft' }, visible(entity.partition)), ' / ', h('b', null, visible(entity.row))),
       h('div', { class: 'v' }, rest.map(([name, value]) => `${name} ${cellOf(value).text}`).join(' · ')));
   }
 

@@ -74,17 +74,18 @@ class RowsView {
     this.gridBox = h('div', { class: 'gridbox' }, this.grid.node);
     this.inspector = h('aside', { class: 'insp', 'aria-label': 'Entity', hidden: true });
     this.ruler = new Ruler({ pick: key => this.wantFilter(`PartitionKey eq ${literal({ type: 'Edm.String', value: key })}`) });
-    this.browse = h('div', { class: 'browse' }, this.ruler.node, this.gridBox, this.inspector);
+    this.browse = h('div', { class: 'browse' }, this.ruler.node, this.gridBox);
     this.columnButton = h('button', { class: 'btn quiet small', 'aria-haspopup': 'dialog', onclick: () => import('./columns.js').then(({ chooseColumns }) => chooseColumns(this.columns, () => this.columnsChanged())) });
     this.formBox = h('div', { class: 'form', hidden: true });
     this.formButton = h('button', { class: 'btn quiet small', 'aria-pressed': 'false', onclick: () => this.toggleForm() }, 'Form');
-    this.nodes = [
-      h('div', { class: 'qwrap' }, this.bar.node, this.formBox,
+    this.nodes = h('div', { class: 'entities' },
+      h('div', { class: 'worked' },
+        h('div', { class: 'qwrap' }, this.bar.node), this.formBox,
         h('div', { class: 'qopts' }, this.bar.sentence, this.formButton, this.columnButton,
-          h('button', { class: 'btn quiet small', 'aria-haspopup': 'dialog', onclick: () => this.showHistory() }, 'History'))),
-      this.bar.panel, this.askBox, this.browse, this.status,
-    ];
-    this.actions = [h('a', { class: 'btn', href: link('t', table, 'batch') }, 'Batch'), h('button', { class: 'btn', onclick: () => this.insert() }, icon('plus'), 'Insert')];
+          h('button', { class: 'btn quiet small', 'aria-haspopup': 'dialog', onclick: () => this.showHistory() }, 'History')),
+        this.bar.panel, this.askBox, this.browse, this.status),
+      this.inspector);
+    this.actions = [h('a', { class: 'btn desk', href: link('t', table, 'batch') }, 'Batch'), h('button', { class: 'btn', onclick: () => this.insert() }, icon('plus'), 'Insert')];
     this.onKey = event => { if (event.key === '/' && !event.target.closest('input, textarea, select, dialog')) { event.preventDefault(); this.bar.field.focus(); } };
     addEventListener('keydown', this.onKey);
   }
@@ -276,7 +277,7 @@ class RowsView {
     const b = text => h('b', null, text), selected = this.grid.selected.size;
     const ratio = pages.examined > 100 * Math.max(pages.returned, 1) && pages.examined > 1000;
     put(this.status,
-      h('span', null, b(count(pages.returned)), ' returned', pages.isDone ? '' : ' so far'), h('span', null, b(count(pages.examined)), ' examined'), h('span', { class: 'desk' }, b(milliseconds(pages.ms))), h('span', { class: 'desk' }, b(count(pages.requests)), pages.requests === 1 ? ' page' : ' pages'),
+      h('span', null, b(count(pages.returned)), ' returned', pages.isDone ? '' : ' so far'), h('span', null, b(count(pages.examined)), ' examined'), h('span', { class: 'wide' }, b(milliseconds(pages.ms))), h('span', { class: 'wide' }, b(count(pages.requests)), pages.requests === 1 ? ' page' : ' pages'),
       ratio && h('span', { class: 'bad' }, `${count(Math.round(pages.examined / Math.max(pages.returned, 1)))} read for each that is returned.`),
       pages.trouble && h('span', { class: 'bad' }, pages.trouble.message, ' ', h('button', { class: 'btn small', onclick: () => { pages.trouble = null; this.grid.draw(); pages.more(); } }, 'Go on')),
       !pages.isDone && !pages.trouble && (this.loading || (pages.total === null && h('span', { class: 'row' }, h('button', { class: 'btn quiet small', onclick: () => pages.more() }, 'Next 1,000'), h('button', { class: 'btn quiet small', onclick: () => this.loadAll() }, 'All')))),
@@ -284,7 +285,7 @@ class RowsView {
       h('span', { class: 'grow' }),
       selected > 0 && h('button', { class: 'btn small', onclick: () => this.removeSelected() }, `Delete ${plural(selected, 'entity', 'entities')}`),
       h('span', { class: 'seg', role: 'group', 'aria-label': 'Times' }, [['UTC', false], ['Local', true]].map(([name, local]) => h('button', { 'aria-pressed': String(timesAreLocal() === local), onclick: () => { showLocalTimes(local); this.grid.refresh(); this.drawStatus(); } }, name))),
-      h('a', { class: 'btn quiet small desk', href: link('t', this.table, 'io', { f: this.filter }) }, 'Export this query'));
+      h('a', { class: 'btn quiet small desk', href: link('t', this.table, 'io', { f: this.filter }) }, 'Export'));
   }
 
   // --- keys of the grid ---
@@ -348,7 +349,7 @@ class RowsView {
 
   editorEvents() {
     return {
-      close: () => { this.inspector.hidden = true; this.browse.classList.remove('with-insp'); setQuery({ at: null }); this.grid.node.focus(); this.grid.drawSoon(); },
+      close: () => { this.inspector.hidden = true; this.nodes.classList.remove('with-insp'); setQuery({ at: null }); this.grid.node.focus(); this.grid.drawSoon(); },
       saved: entity => { if (!this.pages.replace(entity)) this.run(this.filter, false, true); this.columns.add([entity]); this.grid.refresh(); refreshTree(); },
       removed: () => { this.run(this.filter, false, true); refreshTree(); },
     };
@@ -357,7 +358,7 @@ class RowsView {
   showEditor(editor) {
     put(this.inspector, editor.node);
     this.inspector.hidden = false;
-    this.browse.classList.add('with-insp');
+    this.nodes.classList.add('with-insp');
     editor.focus();
     this.grid.drawSoon();
   }

@@ -43,7 +43,7 @@ export async function show(route) {
     ...inner,
     nodes: [
       topBar(table, factsLine(factsOf(table)), inner.actions,
-        h('button', { class: 'btn quiet', onclick: () => remove(table) }, 'Delete table')),
+        h('button', { class: 'btn quiet', 'aria-label': 'Delete table', onclick: () => remove(table) }, h('span', { class: 'phone' }, icon('bin')), h('span', { class: 'desk' }, 'Delete table'))),
       h('nav', { class: 'tabs', 'aria-label': table }, Object.entries(TABS).map(([id, [name]]) =>
         h('a', { href: link('t', table, id), 'aria-current': id === tab ? 'page' : null }, name))),
       inner.nodes,

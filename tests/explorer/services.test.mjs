@@ -82,3 +82,140 @@ test("messages are dequeued, deleted and put back", async () => {
   await toastSays(page, /No message is visible/);
   await close(page);
 });
+
+const blobPath = (rest) => `/api/blob/devstoreaccount1/${rest}`;
+const makeContainer = (page, name) => ask(page, "PUT", blobPath(`${name}?restype=container`));
+const putBlob = (page, name, text, headers = {}) => ask(page, "PUT", blobPath(name), text, { "x-ms-blob-type": "BlockBlob", "x-ms-blob-content-type": "text/plain", ...headers });
+const textOf = async (page, name) => (await ask(page, "GET", blobPath(name))).text;
+/** What the service says of a blob, and of its snapshots, in XML. */
+const listed = async (page, container, name) => (await ask(page, "GET", blobPath(`${container}?restype=container&comp=list&include=metadata,snapshots&prefix=${name}`))).text;
+
+test("the text of a blob is changed, and what it has besides stays", async () => {
+  const page = await open({ expected: [/412/] });
+  await makeContainer(page, "texts");
+  await putBlob(page, "texts/notes/a.md", "one\r\ntwo\r\n", { "x-ms-blob-content-type": "text/markdown", "x-ms-blob-cache-control": "max-age=7", "x-ms-meta-ReviewedBy": "Ada" });
+  await go(page, "c/texts/notes/", ".list");
+  await page.click(".list a:text-is('a.md')");
+  await page.waitForSelector("textarea.text");
+  assert.equal(await page.inputValue("textarea.text"), "one\ntwo\n");
+  await page.fill("textarea.text", "one\nzwei größer\n");
+  await page.waitForSelector("text=Not saved");
+  await page.press("textarea.text", "Control+s");
+  await toastSays(page, /Saved/);
+  assert.equal(await textOf(page, "texts/notes/a.md"), "one\r\nzwei größer\r\n");
+  const after = await listed(page, "texts", "notes/");
+  assert.match(after, /<Content-Type>text\/markdown<\/Content-Type>.*<Cache-Control>max-age=7<\/Cache-Control>.*<ReviewedBy>Ada<\/ReviewedBy>/s);
+  // Again, without reading it: the page knows the ETag of what it wrote.
+  await page.fill("textarea.text", "three\n");
+  await page.click("text=/^Save/ >> nth=0");
+  await toastSays(page, /Saved/);
+  // Somebody else is faster: nothing is lost on either side until one is chosen.
+  await putBlob(page, "texts/notes/a.md", "theirs\n");
+  await page.fill("textarea.text", "mine\n");
+  await page.press("textarea.text", "Control+s");
+  await page.waitForSelector("text=It has been changed since it was read");
+  assert.equal(await textOf(page, "texts/notes/a.md"), "theirs\n");
+  assert.equal(await page.inputValue("textarea.text"), "mine\n");
+  await page.click("text=Write mine over it");
+  await page.click("dialog .danger");
+  await toastSays(page, /Saved/);
+  assert.equal(await textOf(page, "texts/notes/a.md"), "mine\r\n");
+  // What is typed waits for whoever comes back.
+  await page.fill("textarea.text", "half a sent");
+  await go(page, "c/texts/notes/", ".list");
+  await page.goBack();
+  await page.waitForSelector("text=Not saved");
+  assert.equal(await page.inputValue("textarea.text"), "half a sent");
+  await close(page);
+});
+
+test("what a text field would change is not offered to be changed", async () => {
+  const page = await open();
+  await makeContainer(page, "odd");
+  const odd = { "mixed.txt": "a\r\nb\nc", "old-mac.txt": "a\rb", "zip.txt": ["plain", { "x-ms-blob-content-encoding": "identity" }], "latin.txt": ["a", { "x-ms-blob-content-type": "text/plain; charset=iso-8859-1" }] };
+  for (const [name, given] of Object.entries(odd)) await putBlob(page, `odd/${name}`, ...[given].flat());
+  await page.evaluate(async ([path, word]) => { await fetch(path, { method: "PUT", body: new Uint8Array([0x66, 0xfc, 0x72]), headers: { "x-tavola-page": word, "x-ms-blob-type": "BlockBlob" } }); }, [blobPath("odd/no-utf8.txt"), await page.evaluate(() => localStorage.getItem("tavola.page"))]);
+  await ask(page, "PUT", blobPath("odd/log.txt"), "", { "x-ms-blob-type": "AppendBlob" });
+  for (const [name, why] of [["mixed.txt", /end in different ways/], ["old-mac.txt", /end in different ways/], ["zip.txt", /stored as identity/], ["latin.txt", /not UTF-8/], ["no-utf8.txt", /not UTF-8/], ["log.txt", /Only block blobs/]]) {
+    await go(page, `b/odd/${name}`, ".whole");
+    assert.match(await page.textContent("main .pad > section"), why, name);
+  }
+  await close(page);
+});
+
+test("properties and metadata of a blob are changed, each leaving the other alone", async () => {
+  const page = await open({ expected: [/412/] });
+  await makeContainer(page, "props");
+  await putBlob(page, "props/a.txt", "text", { "x-ms-meta-Team": "red" });
+  await go(page, "b/props/a.txt", "textarea.text");
+  const md5 = /<Content-MD5>(.+?)<\/Content-MD5>/.exec(await listed(page, "props", "a"))[1];
+  await page.fill("[aria-label='Content-Type']", "application/json");
+  await page.fill("[aria-label='Cache-Control']", "no-cache");
+  await page.click("text=Save properties");
+  await toastSays(page, /Properties saved/);
+  assert.ok((await listed(page, "props", "a")).includes(md5), "the digest is kept");
+  await page.click("main >> text=/^Add$/");
+  await page.keyboard.type("1st");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("Grace Hopper");
+  await page.click("text=Save metadata");
+  await page.waitForSelector("text=begins with no digit");
+  await page.fill("[aria-label='Name 2']", "firstOwner");
+  await page.click("text=Save metadata");
+  await toastSays(page, /Metadata saved/);
+  assert.match(await listed(page, "props", "a"), /<Content-Type>application\/json<.*<Cache-Control>no-cache<.*<Metadata><Team>red<\/Team><firstOwner>Grace Hopper<\/firstOwner>/s);
+  await page.fill("textarea.text", "new text");
+  await page.press("textarea.text", "Control+s");
+  await toastSays(page, /Saved/);
+  await page.click("[aria-label='Remove Team']");
+  await page.click("text=Save metadata");
+  await toastSays(page, /Metadata saved/);
+  await page.fill("[aria-label='Cache-Control']", "");
+  await page.click("text=Save properties");
+  await toastSays(page, /Properties saved/);
+  const text = await listed(page, "props", "a"), digest = await page.textContent("dl dt:text-is('Content-MD5') + dd");
+  assert.ok(text.includes(`<Content-MD5>${digest}</Content-MD5>`) && digest !== md5, "the digest is that of the new text");
+  assert.match(text, /<Metadata><firstOwner>Grace Hopper<\/firstOwner><\/Metadata>/);
+  assert.doesNotMatch(text, /no-cache/);
+  // Changed by somebody else: nothing is written over it.
+  await ask(page, "PUT", blobPath("props/a.txt?comp=metadata"), undefined, { "x-ms-meta-theirs": "1" });
+  await page.fill("[aria-label='Value 1']", "somebody");
+  await page.click("text=Save metadata");
+  await page.click("text=Read it again");
+  await page.waitForFunction(() => document.querySelector("[aria-label='Name 1']").value === "theirs");
+  await close(page);
+});
+
+test("snapshots are taken, opened, promoted and deleted", async () => {
+  const page = await open({ expected: [/409/] });
+  await makeContainer(page, "shots");
+  await putBlob(page, "shots/a.txt", "first", { "x-ms-meta-n": "1" });
+  await putBlob(page, "shots/a.txt.bak", "another");
+  await go(page, "b/shots/a.txt", "textarea.text");
+  await page.click("text=Take a snapshot");
+  await page.waitForSelector("text=1 snapshot");
+  await page.fill("textarea.text", "second");
+  await page.press("textarea.text", "Control+s");
+  await toastSays(page, /Saved/);
+  await page.click("text=Take a snapshot");
+  await page.waitForSelector("text=2 snapshots");
+  await page.click(".list tbody tr:nth-child(2) a");
+  await page.waitForSelector("text=A snapshot, as it was then.");
+  assert.equal(await page.textContent(".whole"), "first");
+  assert.equal(await page.locator("text=Save metadata").count(), 0);
+  await page.click(".list tbody tr:nth-child(2) >> text=Promote");
+  await page.click("dialog .danger");
+  await page.waitForSelector("textarea.text");
+  assert.equal(await page.inputValue("textarea.text"), "first");
+  assert.equal(await textOf(page, "shots/a.txt"), "first");
+  await page.click(".list tbody tr:nth-child(1) >> text=Delete");
+  await page.click("dialog .danger");
+  await page.waitForSelector("text=1 snapshot");
+  await page.click("text=Delete blob");
+  await page.click("dialog .danger");
+  await page.click("dialog >> text=Delete all");
+  await page.waitForSelector(".list a:text-is('a.txt.bak')");
+  assert.equal(await page.locator(".list a:text-is('a.txt')").count(), 0);
+  assert.doesNotMatch(await listed(page, "shots", "a.txt"), /<Name>a\.txt<\/Name>/);
+  await close(page);
+});

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
-import { ask, close, dialogIsGone, go, makeTable, open, tablePath, test, toastSays } from "./page.mjs";
+import { ask, close, go, makeTable, open, tablePath, test, toastSays } from "./page.mjs";
 
 test("a batch is sent whole, and its rules are shown while it is made", async () => {
   const page = await open();
@@ -99,12 +99,12 @@ test("a blob is uploaded, looked at and removed; a page that is stored does not 
   let ran = false;
   page.on("dialog", (dialog) => { ran = true; dialog.dismiss(); });
   await page.setInputFiles("input[type=file]", [{ name: "evil.html", mimeType: "text/html", buffer: Buffer.from("<script>alert(1)</script>") }, { name: "big.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(5 << 20, 7) }]);
-  await page.waitForSelector(".list button:text-is('big.bin')"); // in the list: the progress and a toast name them before
-  await page.click(".list button:text-is('evil.html')");
-  await page.waitForSelector("dialog .whole");
-  assert.equal(await page.textContent("dialog .whole"), "<script>alert(1)</script>");
-  await page.keyboard.press("Escape");
-  await dialogIsGone(page);
+  await page.waitForSelector(".list a:text-is('big.bin')"); // in the list: the progress and a toast name them before
+  await page.click(".list a:text-is('evil.html')");
+  await page.waitForSelector("textarea.text");
+  assert.equal(await page.inputValue("textarea.text"), "<script>alert(1)</script>");
+  await page.goBack();
+  await page.waitForSelector(".list a:text-is('big.bin')");
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("button[aria-label='Download big.bin']")]);
   assert.equal((await fs.stat(await download.path())).size, 5 << 20);
   await page.click("button[aria-label='Delete evil.html']");
@@ -129,7 +129,7 @@ test("what is uploaded has the content type of its name, or of its bytes", async
     given.items.add(new File(["{}"], "told.bin", { type: "application/json" }));
     document.querySelector("main .pad").dispatchEvent(new DragEvent("drop", { dataTransfer: given, bubbles: true, cancelable: true }));
   }, Object.entries(wanted).map(([name, [data]]) => [name, data.toString("base64")]));
-  await page.waitForSelector(".list button:text-is('told.bin')");
+  await page.waitForSelector(".list a:text-is('told.bin')");
   const stored = await page.evaluate(async (names) => Object.fromEntries(await Promise.all(names.map(async (name) => {
     const { service, blobPath } = await import(document.querySelector("script[src]").src.replace("shell.js", "api.js"));
     return [name, (await service("HEAD", blobPath(`/typed/${name}`))).headers.get("content-type")];

@@ -52,6 +52,7 @@ const VIEWS = {
   t: () => import('./table.js'),
   q: () => import('./queue.js'),
   c: () => import('./container.js'),
+  b: () => import('./blob.js'),
   advice: () => import('./advice.js'),
   sas: () => import('./sas.js'),
   server: () => import('./server.js'),

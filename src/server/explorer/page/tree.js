@@ -11,7 +11,7 @@ const MANY = 2000;     // names, from which on they are asked for less often
 const KINDS = [
   { id: 'table', title: 'Tables', letter: 't', of: 'tables', items: 'entities', one: 'entity', many: 'entities', none: 'Tables show up here when your app makes them.' },
   { id: 'queue', title: 'Queues', letter: 'q', of: 'queues', items: 'messages', one: 'message', many: 'messages', none: 'No queues.' },
-  { id: 'blob', title: 'Containers', letter: 'c', of: 'containers', items: 'blobs', one: 'blob', many: 'blobs', none: 'No containers.' },
+  { id: 'blob', title: 'Containers', letter: 'c', inner: 'b', of: 'containers', items: 'blobs', one: 'blob', many: 'blobs', none: 'No containers.' },
 ];
 
 /** Names that no application has made, as $MetricsHourPrimaryTransactionsTable. */
@@ -119,7 +119,7 @@ function nodeOf(item) {
   }
   const kind = KINDS.find(each => each.id === item.kind);
   const { parts } = currentOf();
-  const isCurrent = parts?.[0] === kind.letter && parts[1] === item.name;
+  const isCurrent = [kind.letter, kind.inner].includes(parts?.[0]) && parts[1] === item.name;
   node.a.href = kind.id === 'table' ? addressOf('t', item.name, 'rows') : addressOf(kind.letter, item.name);
   if (isCurrent) node.a.setAttribute('aria-current', 'page'); else node.a.removeAttribute('aria-current');
   const text = [item.name, item.items != null && `${item.exact ? '' : 'about '}${plural(item.items, kind.one, kind.many)}`, item.bytes != null && bytes(item.bytes), item.rate > 0 && rateText(item.rate)].filter(Boolean).join(', ');

@@ -27,6 +27,7 @@ class Case:
         self.mark = None
         self.targets = targets  # of the account that sends it, "partition:1"
         self.lines = []
+        self.price = None  # writes more an hour, of the proposal: the least and the most
         self.says = []  # what the sentence of the finding must have in it: fnmatch patterns
 
     @property
@@ -46,6 +47,9 @@ def read(path):
             cases.append(Case(pathlib.Path(path), number, line, targets))
         elif line.startswith("says "):
             cases[-1].says.append(line[5:])
+        elif line.startswith("price "):
+            low, _, high = line[6:].partition("..")
+            cases[-1].price = float(low), float(high or low)
         elif line and not line.startswith("#"):
             cases[-1].lines.append(line)
     return cases

@@ -89,6 +89,10 @@ def check(case, admin, account, table):
         return f"{case.rule} does not fire; found: {describe(answer['findings'])}"
     if case.severity and found[0]["severity"] != case.severity:
         return f"{case.rule} is {found[0]['severity']}: {json.dumps(found[0]['evidence'])}"
+    if case.price:
+        price = found[0]["cure"]["proposal"]["extraWritesPerHour"]
+        if not case.price[0] <= price <= case.price[1]:
+            return f"{case.rule} has a price of {price} writes an hour, not {case.price}"
     for wanted in case.says:
         if not fnmatch.fnmatchcase(found[0].get("seen", ""), f"*{wanted}*"):
             return f"{case.rule} does not say '{wanted}', but: {found[0].get('seen')}"

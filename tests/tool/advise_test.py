@@ -37,14 +37,23 @@ class Advise(TavolaTest):
         self.fails(1, "advise", "--since", "m999", *admin, says="no such mark")
         self.fails(2, "advise", "--limit", "x", *admin, says="limit|number|count")
 
-    def test_a_finding_is_shown_for_people(self):
+    def text_of(self, answer):
         with tempfile.TemporaryDirectory() as folder:
             token = pathlib.Path(folder) / "admin.token"
             token.touch(0o600)
             token.write_text("0" * 64 + "\n")
-            with OneAnswer(http(200, json.dumps(ANSWER)), token="0" * 64) as server:
-                text = self.ok("advise", "--admin", server.url, "--data", folder)
-        self.assertEqual(text.splitlines(), [
+            with OneAnswer(http(200, json.dumps(answer)), token="0" * 64) as server:
+                return self.ok("advise", "--admin", server.url, "--data", folder)
+
+    def test_what_was_found_before_a_start_is_not_of_its_requests(self):
+        window = {"mode": "live", "requests": 0, "from": "2026-11-19T14:02:00Z"}
+        findings = [FINDING | {"lastSeen": f"2026-11-19T{time}:00Z"} for time in ("14:01", "14:03")]
+        self.assertTrue(self.text_of(ANSWER | {"window": window, "findings": findings}).endswith(
+            "\n2 findings, 1 of them last seen before 2026-11-19T14:02:00Z; 0 requests since then "
+            "(live)\n"))
+
+    def test_a_finding_is_shown_for_people(self):
+        self.assertEqual(self.text_of(ANSWER).splitlines(), [
             "error Q01 table-scan-property  Emp  [7ea1374a206cc01a]  active",
             "  Email eq ?s",
             "  A query reads the whole table to find entities by Email",

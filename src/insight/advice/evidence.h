@@ -26,6 +26,7 @@ enum {
     TV_EVIDENCE_KEYS_MAX = 256,  /* keys of a table's sample that come along */
     TV_EVIDENCE_BATCH_SLOTS = 5, /* operations in a batch: 1, 2-9, 10-49, 50-99, 100 */
     TV_EVIDENCE_TYPES = 9,       /* by tv_edm_type; 0 is not used */
+    TV_EVIDENCE_MINUTES = 61,    /* those of a live window, the first and the last not whole */
     TV_EVIDENCE_ATTEMPTS = 16,   /* attempts of one request id: slot n for n, the last for more */
 };
 
@@ -144,7 +145,7 @@ typedef struct tv_evidence_row {
     uint32_t changed_numbers;    /* of these: Int32, Int64, Double */
 } tv_evidence_row;
 
-/** Where new entities go (windows of >= 200 inserts). */
+/** Where new entities go. */
 typedef struct tv_evidence_direction {
     uint32_t windows;                  /* judged, the last 5 of them at most */
     uint32_t windows_up, windows_down; /* that move */
@@ -253,12 +254,16 @@ typedef struct tv_evidence_table {
     tv_evidence_extremes extremes;
 
     /* Traffic. */
+    int64_t first_ticks; /* of the first request ever recorded */
     uint64_t requests;
     uint64_t point_reads, point_misses; /* QueryEntity and queries that are one; 404 among them */
     uint64_t point_bytes;               /* bytes out of point reads without $select */
     uint64_t point_whole;               /* point reads without $select that found something */
     uint64_t inserts, updates;          /* single and in batches; inserts: rows that are new */
     uint64_t writes, batched_writes;    /* changes, and those of batches of >= 2 */
+    /* By minutes of the clock, to the one at hand; a run has none. */
+    uint32_t writes_by_minute[TV_EVIDENCE_MINUTES];
+    size_t minute_count;
     uint64_t inserts_day, updates_day, point_reads_day, query_executions_day;
     uint64_t throttled;         /* refused because of the scalability targets, */
     uint64_t throttled_account; /* and of these, for the sake of the account's */
@@ -289,13 +294,12 @@ typedef struct tv_evidence {
     size_t table_count;
 } tv_evidence;
 
-/** Hours that the window has, at least one minute: for numbers per hour. */
-static inline double tv_evidence_hours(const tv_evidence *evidence)
+/** From some time of it to its end, in hours; an hour for what is less. */
+static inline double tv_evidence_hours(const tv_evidence *evidence, int64_t from_ticks)
 {
-    double hours =
-        (double)(evidence->to_ticks - evidence->from_ticks) / (3600.0 * 10000000.0 /* ticks */);
+    double hours = (double)(evidence->to_ticks - from_ticks) / (3600.0 * 10000000.0 /* ticks */);
 
-    return hours < 1.0 / 60 ? 1.0 / 60 : hours;
+    return hours < 1 ? 1 : hours;
 }
 
 #endif

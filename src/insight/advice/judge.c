@@ -134,6 +134,7 @@ static void judge_table(tv_judging *j, const tv_evidence_table *table)
     tv_key_column keys[2];
 
     j->table = table;
+    j->rate = tv_table_rate_of(j->evidence, table);
     j->table_name = family_name(j->evidence, table);
     j->views = tv_arena_zalloc(j->arena, (table->shape_count + 1) * sizeof *j->views);
     for (size_t i = 0; i < table->shape_count; i++)
@@ -155,6 +156,7 @@ static void judge_account(tv_judging *j, size_t first)
             return;
     }
     j->table = &evidence->tables[first];
+    j->rate = (tv_table_rate){.from_ticks = evidence->from_ticks};
     j->table_name = TV_LIT("");
     for (int rule = 0; rule < TV_RULES; rule++) {
         if (tv_rule_info_of((tv_rule)rule)->of_account)
@@ -168,7 +170,6 @@ tv_findings tv_rules_judge(tv_arena *arena, const tv_evidence *evidence, const t
         .arena = arena,
         .evidence = evidence,
         .params = params,
-        .hours = tv_evidence_hours(evidence),
     };
     tv_findings loud = {0};
 

@@ -13,11 +13,6 @@ bool tv_has_rates(const tv_judging *j)
     return j->evidence->has_targets || j->evidence->seconds >= TV_THRESHOLD(j, ALL, rate_seconds);
 }
 
-double tv_per_second(const tv_judging *j, double count)
-{
-    return j->evidence->seconds > 1 ? count / j->evidence->seconds : count;
-}
-
 static void set_id(tv_judging *j, tv_finding *finding, const char *subject)
 {
     finding->id = tv_arena_printf(j->arena, "%s@%.*s/%.*s%s%s",
@@ -36,7 +31,7 @@ tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confid
     finding->table = j->table_name;
     finding->subject = TV_SUBJECT_TABLE;
     finding->title = tv_slice_of(tv_rule_info_of(rule)->title);
-    finding->from_ticks = j->evidence->from_ticks;
+    finding->from_ticks = j->rate.from_ticks;
     finding->to_ticks = j->evidence->to_ticks;
     set_id(j, finding, "");
     tv_arena_grow(j->arena, &j->found.items, j->found.count, &j->found.size, 64);

@@ -5,6 +5,7 @@
 #ifndef TV_INSIGHT_ADVICE_JUDGING_H
 #define TV_INSIGHT_ADVICE_JUDGING_H
 
+#include "insight/advice/rate.h"
 #include "insight/advice/rules.h"
 #include "insight/advice/shape_view.h"
 
@@ -13,10 +14,10 @@ typedef struct tv_judging {
     const tv_evidence *evidence;
     const tv_params *params;
     tv_findings found;
-    double hours;
 
     /* Of the table that is judged now. */
     const tv_evidence_table *table;
+    tv_table_rate rate;
     tv_slice table_name;       /* its name, or the stem of a family of dated tables */
     tv_shape_view *views;      /* one for each of its shapes */
     uint64_t account_examined; /* of all tables of its account */
@@ -33,20 +34,11 @@ static inline bool tv_is_run(const tv_judging *j)
 /** Whether rates mean something: not in a run that was too short. */
 bool tv_has_rates(const tv_judging *j);
 
-/** Per hour of the window. */
+/** What was counted in the window, in an hour of it: a shorter one is not stretched. */
 static inline double tv_per_hour(const tv_judging *j, double count)
 {
-    return count / j->hours;
+    return count / tv_evidence_hours(j->evidence, j->evidence->from_ticks);
 }
-
-/** The same for thresholds: a window that is shorter than an hour is not stretched to one. */
-static inline double tv_in_an_hour(const tv_judging *j, double count)
-{
-    return count / (j->hours > 1 ? j->hours : 1);
-}
-
-/** Per second of a window with traffic. */
-double tv_per_second(const tv_judging *j, double count);
 
 /** a / b, 0 when b is 0. */
 static inline double tv_ratio(double a, double b)
@@ -54,7 +46,7 @@ static inline double tv_ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-/** Begin a finding; its title is the rule's, and its subject the table. */
+/** Begin a finding; its title is the rule's, its subject the table, its time that of j->rate. */
 tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confidence confidence);
 
 /** It was seen in a part of the window, or in more: since then. */

@@ -305,6 +305,26 @@ static void propose_far(const tv_judging *j, const key_parts *parts, char separa
     proposal->filter_after = take(j, &filter);
 }
 
+/* What writes there were, where they do not tell what an hour has. */
+static void add_price(const tv_judging *j, double presence, tv_proposal *proposal)
+{
+    const tv_table_rate *rate = &j->rate;
+
+    if (presence * rate->writes < 1)
+        return;
+    if (rate->load_writes > 0)
+        add_note(proposal, tv_arena_printf(j->arena,
+                                           "%.0f of the %.0f writes of the last %.0f minutes were "
+                                           "a load, which the price of an hour leaves out",
+                                           rate->load_writes, rate->writes, rate->seconds / 60));
+    else if (!rate->has_hourly)
+        add_note(proposal,
+                 tv_arena_printf(j->arena,
+                                 "each write costs one more: there were %.0f in the last %.0f "
+                                 "seconds, too short a time to say what an hour has",
+                                 rate->writes, rate->seconds));
+}
+
 /* Plan it as the server would; false when it is no better than a scan with a test. */
 static bool plan_after(const tv_judging *j, tv_proposal *proposal)
 {
@@ -324,12 +344,9 @@ static bool plan_after(const tv_judging *j, tv_proposal *proposal)
 static void finish(const tv_judging *j, const tv_evidence_shape *shape, double presence,
                    tv_proposal *proposal)
 {
-    const tv_evidence_table *table = j->table;
-
     proposal->examined_before = tv_ratio((double)shape->examined, (double)shape->executions);
-    proposal->extra_writes_per_hour =
-        tv_per_hour(j, presence * (double)(table->inserts + table->updates + table->deletes.single +
-                                           table->deletes.batched));
+    proposal->extra_writes_per_hour = presence * j->rate.writes_per_hour;
+    add_price(j, presence, proposal);
     if (shape->has_select && !shape->select_differs)
         proposal->columns = shape->select;
     proposal->is_set = plan_after(j, proposal);

@@ -18,7 +18,7 @@ void tv_judge_abandoned_walk(tv_judging *j, const tv_evidence_shape *shape,
         returned < TV_THRESHOLD(j, C01, returned))
         return;
     finding = tv_find(j, TV_RULE_C01,
-                      tv_in_an_hour(j, left * returned) >= TV_THRESHOLD(j, C01, warning_returned)
+                      per_hour >= TV_THRESHOLD(j, C01, warning_returned)
                           ? TV_SEVERITY_WARNING
                           : TV_SEVERITY_INFO,
                       TV_CONFIDENCE_LOW);
@@ -102,5 +102,5 @@ void tv_judge_retry_storm(tv_judging *j)
     TV_COMPARED(j, finding, C03, error_share);
     TV_COMPARED(j, finding, C03, gap_ms);
     TV_COMPARED(j, finding, C03, attempts);
-    finding->cost.requests = count * 60;
+    finding->cost.requests = count;
 }

@@ -52,19 +52,15 @@ static bool is_import(const tv_judging *j)
 void tv_judge_append_prepend(tv_judging *j)
 {
     const tv_evidence_direction *direction = &j->table->direction;
-    double inserts = (double)direction->inserts;
-    double per_second = direction->seconds > 1 ? inserts / direction->seconds : inserts;
-    double units = tv_per_second(j, (double)j->table->rate.units);
+    double inserts = (double)direction->inserts, rate = j->rate.minute_inserts_per_second;
     insert_movement movement = movement_of(j);
     tv_severity severity = TV_SEVERITY_INFO;
     tv_finding *finding;
 
     if (movement == STAYS || inserts < TV_THRESHOLD(j, P04, inserts) ||
-        per_second <= TV_THRESHOLD(j, P04, silent_per_second) || !tv_has_rates(j))
+        rate <= TV_THRESHOLD(j, P04, silent_per_second) || !tv_has_rates(j))
         return;
     if (!tv_is_run(j) && !is_import(j)) {
-        double rate = fmax(per_second, fmin(units, j->table->rate.peak_per_second));
-
         if (rate >= TV_THRESHOLD(j, P04, error_per_second))
             severity = TV_SEVERITY_ERROR;
         else if (rate >= TV_THRESHOLD(j, P04, warning_per_second))
@@ -87,7 +83,7 @@ void tv_judge_append_prepend(tv_judging *j)
     else
         tv_find_number(finding, "partitionShare", direction->hot_share);
     tv_find_number(finding, "inserts", inserts);
-    tv_find_number(finding, "insertsPerSecond", per_second);
+    tv_find_number(finding, "insertsPerSecond", j->rate.inserts_per_second);
     tv_find_number(finding, "windows", direction->windows);
     tv_find_text(finding, "keyClass", tv_row_key_class(j->arena, j->table));
     tv_find_number(finding, "newPartitions", direction->hot_changes);
@@ -97,7 +93,7 @@ void tv_judge_append_prepend(tv_judging *j)
     TV_COMPARED(j, finding, P04, windows);
     TV_COMPARED(j, finding, P04, end_share);
     TV_COMPARED(j, finding, P04, warning_per_second);
-    finding->proposal = tv_propose_spread(j, per_second);
+    finding->proposal = tv_propose_spread(j, rate);
 }
 
 /* ---- P05 ------------------------------------------------------------------------------------- */
@@ -167,7 +163,8 @@ void tv_judge_log_data(tv_judging *j)
     TV_COMPARED(j, finding, P05, reads_per_insert);
     TV_COMPARED(j, finding, P05, updates);
     TV_COMPARED(j, finding, P05, mean_bytes);
-    finding->cost.requests = inserts / 24;
+    finding->cost.requests =
+        inserts / tv_evidence_hours(j->evidence, j->evidence->day_from_ticks);
 }
 
 /* ---- P06, P07 -------------------------------------------------------------------------------- */
@@ -210,7 +207,7 @@ void tv_judge_oversized_partition(tv_judging *j, const tv_evidence_partition *pa
 void tv_judge_one_partition(tv_judging *j)
 {
     const tv_evidence_table *table = j->table;
-    double rate = fmax(tv_per_second(j, table->rate.units), table->rate.sustained_per_second);
+    double rate = j->rate.lasting_per_second;
     bool is_one_scope = table->batched_writes * 2 >= table->writes && table->writes > 0;
     tv_finding *finding;
     size_t heads = 0;
@@ -227,7 +224,7 @@ void tv_judge_one_partition(tv_judging *j)
     if (table->key_count)
         tv_find_keys(finding, "partitionKey", &table->keys[0].partition_key, 1);
     tv_find_number(finding, "entities", (double)table->entities_now);
-    tv_find_number(finding, "unitsPerSecond", rate);
+    tv_find_number(finding, "unitsPerSecond", j->rate.units_per_second);
     TV_COMPARED(j, finding, P07, entities);
     TV_COMPARED(j, finding, P07, warning_per_second);
     for (size_t i = 0; i < table->key_count; i++) {

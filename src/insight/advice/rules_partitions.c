@@ -46,16 +46,13 @@ static double write_share_of(const tv_judging *j, const tv_evidence_partition *p
 static bool hot_severity(const tv_judging *j, const tv_evidence_partition *partition,
                          tv_severity *ret_severity)
 {
-    double table_rate = tv_per_second(j, j->table->rate.units);
-
     if (partition->throttled ||
         partition->rate.peak_per_second >= TV_THRESHOLD(j, P01, error_per_second))
         *ret_severity = TV_SEVERITY_ERROR;
     else if (partition->rate.sustained_per_second >= TV_THRESHOLD(j, P01, warning_per_second))
         *ret_severity = TV_SEVERITY_WARNING;
     else if (partition->share >= TV_THRESHOLD(j, P01, skew_share) &&
-             fmax(table_rate, j->table->rate.sustained_per_second) >=
-                 TV_THRESHOLD(j, P01, skew_per_second) &&
+             j->rate.lasting_per_second >= TV_THRESHOLD(j, P01, skew_per_second) &&
              j->table->partitions_now >= TV_THRESHOLD(j, P01, skew_partitions))
         *ret_severity = TV_SEVERITY_INFO;
     else
@@ -79,8 +76,8 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
                       partition->throttled ? TV_CONFIDENCE_CERTAIN : TV_CONFIDENCE_HIGH);
     tv_find_on_partition(j, finding, partition->partition_key);
     tv_find_number(finding, "peakPerSecond", partition->rate.peak_per_second);
-    tv_find_sampled(finding, "meanPerSecond", tv_per_second(j, partition->rate.units),
-                    tv_per_second(j, partition->rate.units_error));
+    tv_find_sampled(finding, "meanPerSecond", partition->rate.units / j->rate.seconds,
+                    partition->rate.units_error / j->rate.seconds);
     tv_find_number(finding, "target", TV_THRESHOLD(j, P01, target));
     tv_find_number(finding, "share", partition->share);
     tv_find_number(finding, "reads", (double)partition->reads);
@@ -107,8 +104,6 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
 
 void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
 {
-    double table_rate =
-        fmax(tv_per_second(j, j->table->rate.units), j->table->rate.sustained_per_second);
     tv_severity severity = TV_SEVERITY_WARNING;
     tv_finding *finding;
 
@@ -116,7 +111,7 @@ void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
         severity = TV_SEVERITY_ERROR;
     else if (row->rate.sustained_per_second < TV_THRESHOLD(j, P02, warning_per_second) &&
              !(row->share >= TV_THRESHOLD(j, P02, share) &&
-               table_rate >= TV_THRESHOLD(j, P02, share_per_second)))
+               j->rate.lasting_per_second >= TV_THRESHOLD(j, P02, share_per_second)))
         return;
     /* A table of one or two counters has nothing else to read. */
     if (j->table->is_exact && j->table->entities_now <= 3 &&
@@ -128,8 +123,8 @@ void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
     finding = tv_find(j, TV_RULE_P02, severity, TV_CONFIDENCE_HIGH);
     tv_find_on_entity(j, finding, row->partition_key, row->row_key);
     tv_find_title(j, finding, "share", tv_percent(j, row->share));
-    tv_find_sampled(finding, "perSecond", tv_per_second(j, row->rate.units),
-                    tv_per_second(j, row->rate.units_error));
+    tv_find_sampled(finding, "perSecond", row->rate.units / j->rate.seconds,
+                    row->rate.units_error / j->rate.seconds);
     tv_find_number(finding, "peakPerSecond", row->rate.peak_per_second);
     tv_find_number(finding, "share", row->share);
     tv_find_number(finding, "writes", (double)row->writes);
@@ -141,14 +136,15 @@ void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
     finding->cost.requests = tv_per_hour(j, row->rate.units) / 2;
 }
 
-/* Conflicts are counted over the last minutes of the window. */
+/* Conflicts are counted over the last minutes of the clock, with the one at hand. */
 static int64_t conflicts_since(const tv_judging *j)
 {
-    int64_t since =
-        j->evidence->to_ticks -
-        (int64_t)(TV_THRESHOLD(j, P03, window_min) * 60 * (double)TV_TICKS_PER_SECOND);
+    const int64_t minute = 60 * TV_TICKS_PER_SECOND;
+    int64_t since = (j->evidence->to_ticks / minute + 1 -
+                     (int64_t)TV_THRESHOLD(j, P03, window_min)) *
+                    minute;
 
-    return since > j->evidence->from_ticks ? since : j->evidence->from_ticks;
+    return since > j->rate.from_ticks ? since : j->rate.from_ticks;
 }
 
 void tv_judge_etag_contention(tv_judging *j, const tv_evidence_row *row)

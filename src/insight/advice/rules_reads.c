@@ -18,7 +18,7 @@ void tv_judge_point_read_burst(tv_judging *j)
     if (counted < TV_THRESHOLD(j, Q08, runs))
         return;
     if (share >= TV_THRESHOLD(j, Q08, warning_share) &&
-        tv_in_an_hour(j, (double)runs->requests) >= TV_THRESHOLD(j, Q08, warning_reads))
+        tv_per_hour(j, (double)runs->requests) >= TV_THRESHOLD(j, Q08, warning_reads))
         severity = TV_SEVERITY_WARNING;
     finding = tv_find(j, TV_RULE_Q08, severity,
                       is_contiguous ? TV_CONFIDENCE_HIGH : TV_CONFIDENCE_MEDIUM);

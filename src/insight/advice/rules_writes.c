@@ -60,6 +60,7 @@ void tv_judge_delete_old_by_scan(tv_judging *j)
     const tv_evidence_deletes *deletes = &j->table->deletes;
     double all = (double)(deletes->single_day + deletes->batched_day);
     double after = (double)deletes->after_scan_day;
+    double day_hours = tv_evidence_hours(j->evidence, j->evidence->day_from_ticks);
     const tv_shape_view *view;
     bool is_by_time, is_one_age;
     const char *period, *format;
@@ -91,8 +92,8 @@ void tv_judge_delete_old_by_scan(tv_judging *j)
     TV_COMPARED(j, finding, W02, after_scan_share);
     TV_COMPARED(j, finding, W02, age_min_hours);
     TV_COMPARED(j, finding, W02, age_spread);
-    finding->cost.requests = tv_is_run(j) ? tv_per_hour(j, all) : all / 24;
-    finding->cost.rows = (double)deletes->scan_examined_day / 24;
+    finding->cost.requests = all / day_hours;
+    finding->cost.rows = (double)deletes->scan_examined_day / day_hours;
     period = period_of(deletes->age_p50_hours, &format);
     finding->proposal = (tv_proposal){
         .is_set = true,
@@ -138,7 +139,7 @@ void tv_judge_missed_batching(tv_judging *j)
     if (count < TV_THRESHOLD(j, W04, runs) || writes < TV_THRESHOLD(j, W04, writes))
         return;
     finding = tv_find(j, TV_RULE_W04,
-                      tv_in_an_hour(j, writes) >= TV_THRESHOLD(j, W04, warning_writes)
+                      tv_per_hour(j, writes) >= TV_THRESHOLD(j, W04, warning_writes)
                           ? TV_SEVERITY_WARNING
                           : TV_SEVERITY_INFO,
                       TV_CONFIDENCE_MEDIUM);

@@ -16,6 +16,20 @@ static void fold_keys(tv_kept_key *to_first, tv_kept_key *to_last, const tv_kept
     }
 }
 
+/* Writes by minutes; those that nobody wrote in are empty. */
+static void fold_writes(tv_table_entry *table, int64_t time_ns, uint64_t writes)
+{
+    int64_t minute = time_ns / TV_WATCH_SECOND_NS / 60;
+
+    if (writes == 0)
+        return;
+    if (minute > table->writes_minute + TV_WATCH_MINUTES)
+        table->writes_minute = minute - TV_WATCH_MINUTES;
+    while (table->writes_minute < minute)
+        table->writes[++table->writes_minute % TV_WATCH_MINUTES] = 0;
+    table->writes[minute % TV_WATCH_MINUTES] += (uint32_t)writes;
+}
+
 static void fold_table(tv_watch *watch, const tv_sheet_table *sheet)
 {
     tv_table_entry *table = tv_watch_entry(watch, sheet->table);
@@ -28,6 +42,7 @@ static void fold_table(tv_watch *watch, const tv_sheet_table *sheet)
         tv_tally_raise(&table->tally, watch->slot, i, sheet->maxima[i]);
     tv_rate_slots_add(&table->slots, &table->tally, TV_WATCH_TABLE_PEAK, sheet->last_ns,
                       sheet->sums[TV_WATCH_TABLE_UNITS]);
+    fold_writes(table, sheet->last_ns, sheet->sums[TV_WATCH_TABLE_WRITES]);
     if (table->first_ns == 0)
         table->first_ns = sheet->first_ns;
     if (table->last_ns < sheet->last_ns)

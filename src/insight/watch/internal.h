@@ -19,6 +19,7 @@ enum {
     TV_WATCH_SHARES = 16,        /* seconds that are remembered of a shape */
     TV_WATCH_SCANS_MAX = 8,      /* clients whose last query of a table is remembered */
     TV_WATCH_DAY_HOURS = 24,
+    TV_WATCH_MINUTES = 61, /* of which writes are known one by one */
     TV_WATCH_RUN_IDLE_S = 5, /* a run is over: its walks are left after that */
 };
 
@@ -128,6 +129,8 @@ typedef struct tv_table_entry {
     int64_t deleting_ns, deleting_before_ns; /* when the last such scan began, and the one before */
     int64_t deleting_last_ns;
     uint64_t minute_requests;  /* the sum when the minute began */
+    uint32_t writes[TV_WATCH_MINUTES]; /* by minutes of the clock, to writes_minute */
+    int64_t writes_minute;
     tv_worst_minute *retries;  /* TV_TALLY_SLOTS, or NULL */
     tv_retry_minute retry_now; /* of the minute at hand, for a snapshot */
     tv_shape_entry *shapes;

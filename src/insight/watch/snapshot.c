@@ -401,6 +401,21 @@ static void note_minute(void *ctx, const tv_retry_table *taken)
 
 /* --- all of it --- */
 
+static void fill_minutes(const tv_snapshot *s, const tv_table_entry *entry,
+                         tv_evidence_table *table)
+{
+    int64_t minute = s->from_ns / TV_WATCH_SECOND_NS / 60;
+    int64_t now = s->now_ns / TV_WATCH_SECOND_NS / 60;
+
+    for (; minute <= now && table->minute_count < TV_EVIDENCE_MINUTES; minute++) {
+        bool is_kept = minute <= entry->writes_minute &&
+                       minute > entry->writes_minute - TV_WATCH_MINUTES;
+
+        table->writes_by_minute[table->minute_count++] =
+            is_kept ? entry->writes[minute % TV_WATCH_MINUTES] : 0;
+    }
+}
+
 static void fill_traffic(const tv_snapshot *s, tv_table_entry *entry, tv_evidence_table *table)
 {
     const tv_tally *tally = &entry->tally;
@@ -432,8 +447,11 @@ static void fill_table(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table 
 {
     table->account = tv_snapshot_copy(s, entry->account);
     table->name = tv_snapshot_copy(s, entry->name);
+    table->first_ticks = tv_snapshot_ticks(entry->first_ns);
     table->requests = tv_snapshot_sum(s, &entry->tally, TV_WATCH_TABLE_REQUESTS);
     fill_traffic(s, entry, table);
+    if (s->mark == TV_TALLY_LIVE)
+        fill_minutes(s, entry, table);
     fill_partitions(s, entry, table);
     fill_rows(s, entry, table);
     fill_direction(s, entry, &table->direction);

@@ -33,20 +33,48 @@ static void put_finding(tool_json finding)
     tool_finding_put_cure(finding);
 }
 
+/* Whether a finding was last seen before the window: by an earlier server, or before it was idle. */
+static bool is_before(tool_json finding, tool_json answer)
+{
+    tool_text seen = {0}, from = {0};
+    bool is_so;
+
+    tool_json_text(tool_json_get(finding, "lastSeen"), &seen);
+    tool_json_text(tool_json_get(answer, "window.from"), &from);
+    is_so = seen.size && from.size && strcmp(seen.at, from.at) < 0;
+    tool_text_done(&seen);
+    tool_text_done(&from);
+    return is_so;
+}
+
+static void put_count(tool_json answer, size_t count, size_t older)
+{
+    double requests = tool_json_number(tool_json_get(answer, "window.requests"));
+
+    printf("%zu finding%s", count, count == 1 ? "" : "s");
+    if (older) {
+        printf(", %zu of them last seen before ", older);
+        tool_finding_put(answer, "window.from");
+        printf("; %.0f request%s since then (", requests, requests == 1 ? "" : "s");
+    } else {
+        printf(" in %.0f request%s (", requests, requests == 1 ? "" : "s");
+    }
+    tool_finding_put(answer, "window.mode");
+    printf(")\n");
+}
+
 static void put_answer(tool_json answer)
 {
     tool_json next = {0}, name, finding, all = tool_json_get(answer, "findings");
-    double requests = tool_json_number(tool_json_get(answer, "window.requests"));
-    size_t count = 0;
+    size_t count = 0, older = 0;
 
     while (tool_json_each(all, &next, &name, &finding)) {
         put_finding(finding);
         putchar('\n');
         count++;
+        older += is_before(finding, answer);
     }
-    printf("%zu finding%s in %.0f requests (", count, count == 1 ? "" : "s", requests);
-    tool_finding_put(answer, "window.mode");
-    printf(")\n");
+    put_count(answer, count, older);
 }
 
 /* ---- verbs ----------------------------------------------------------------------------------- */

@@ -8,11 +8,17 @@ import { codeFor, placeOnMap, whatifCommand } from './advice_code.js';
 const GUIDE = 'https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide';
 const SEVERITY = { error: 'table', warning: 'part', info: 'none' };
 
+/** A cost is that of an hour, or of the time that was looked at when it is shorter. */
+function spanOf({ map }) {
+  const minutes = map?.from ? (Date.parse(map.to) - Date.parse(map.from)) / 60000 : 60;
+  return minutes >= 50 ? 'an hour' : minutes >= 2 ? `in ${Math.floor(minutes)} minutes` : `in ${plural(Math.round(minutes * 60), 'second')}`;
+}
+
 function costOf(finding) {
   const cost = finding.cost || {};
-  if (cost.rowsPerHour) return [shortCount(cost.rowsPerHour), 'entities read an hour for nothing'];
-  if (cost.requestsPerHour) return [shortCount(cost.requestsPerHour), 'requests an hour too many'];
-  if (cost.bytesPerHour) return [shortCount(cost.bytesPerHour), 'bytes an hour too many'];
+  if (cost.rowsPerHour) return [shortCount(cost.rowsPerHour), `entities read for nothing ${spanOf(finding)}`];
+  if (cost.requestsPerHour) return [shortCount(cost.requestsPerHour), `requests too many ${spanOf(finding)}`];
+  if (cost.bytesPerHour) return [shortCount(cost.bytesPerHour), `bytes too many ${spanOf(finding)}`];
   return ['', ''];
 }
 
@@ -72,6 +78,12 @@ function body(finding, refresh) {
     h('p', { class: 'muted' }, `${finding.code} ${finding.rule}; ${finding.confidence}; first seen ${finding.firstSeen ? instant(finding.firstSeen) : '–'}, last ${finding.lastSeen ? instant(finding.lastSeen) : '–'}.`));
 }
 
+/** What was found before the window, by an earlier server or while it was used, is not in its requests. */
+function heading(findings, { requests = 0, from = '' } = {}) {
+  const older = findings.filter(finding => finding.lastSeen < from).length, all = `${plural(findings.length, 'finding')}, most costly first`;
+  return older === 0 ? `${all}; ${plural(requests, 'request')} looked at.` : `${all}; ${older === findings.length ? 'last seen' : `${older} of them last seen`} before ${instant(from)}, and ${plural(requests, 'request')} looked at since.`;
+}
+
 export async function show(route, table) {
   const list = h('div', { class: 'adv' });
   let open = route.query.get('open'), timer, isOpen = true, drawn = [];
@@ -99,7 +111,7 @@ export async function show(route, table) {
     drawn = findings.map(finding => finding.id);
     const requests = answer.window?.requests ?? 0;
     put(list, findings.length === 0 ? h('p', { class: 'soft' }, requests === 0 ? 'No request of an application in the last hour. What this page and the tool tavola do is not judged.' : requests < 1000 ? `Nothing to improve so far, in ${plural(requests, 'request')}.` : `Nothing to improve in the last hour (${plural(requests, 'request')}).`)
-      : h('p', { class: 'soft' }, `${plural(findings.length, 'finding')}, most costly first; ${plural(requests, 'request')} looked at.`),
+      : h('p', { class: 'soft' }, heading(findings, answer.window)),
     findings.map(finding => {
       const isThis = finding.id === open, [value, unit] = costOf(finding);
       return h('article', { class: `card finding${isThis ? ' open' : ''}` }, h('button', { class: 'cbtn', 'aria-expanded': String(isThis), onclick: event => { open = isThis ? null : finding.id; setQuery({ open }); draw(answer, findings); list.querySelectorAll('.cbtn')[findings.indexOf(finding)]?.focus(); } },

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "insight/advice/rules.h"
 #include "insight/advice/seen.h"
 
@@ -207,7 +208,9 @@ static void base_P04(fixture *f)
                                                  .seconds = 300,
                                                  .last_share = 1,
                                                  .clients = 4};
+    f->table.inserts = 60000;
     f->evidence.seconds = 300;
+    f->evidence.from_ticks = f->evidence.to_ticks - 300 * TV_TICKS_PER_SECOND;
 }
 
 static void base_P05(fixture *f)

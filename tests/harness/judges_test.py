@@ -167,6 +167,21 @@ class Modules(unittest.TestCase):
             """)
         self.assertEqual((done.passed, done.failed), (1, 0), done.text)
 
+    def test_ports_are_given_back_and_may_run_out(self):
+        done = self.run_module("""
+            import server
+            class A(unittest.TestCase):
+                def test_a(self):
+                    server.LOCKS, server.PORTS = server.tempfile.mkdtemp(), range(20000, 20008)
+                    server.is_free = lambda port: True
+                    first, second = server.Server(), server.Server()
+                    self.assertNotIn(first.table_port, second.own_ports)
+                    self.assertRaisesRegex(RuntimeError, "none is left", server.Server)
+                    first.clean()
+                    server.Server().clean()
+            """)
+        self.assertEqual((done.passed, done.failed), (1, 0), done.text)
+
 
 class Scripts(unittest.TestCase):
     """JavaScript tests."""

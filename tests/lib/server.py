@@ -40,11 +40,11 @@ def binary():
 PORTS = range(20000, 32000)  # below those that the kernel gives to clients
 chance = random.SystemRandom()  # not by the seed: many tests run at the same time
 LOCKS = f"/tmp/tavola-test-ports-{os.getuid()}"  # one folder for all runs, whatever their $TMPDIR
-taken = []  # locked files, one for each port of this process
+taken = {}  # locked files, by the ports of this process
 
 
 def take(port):
-    """Whether no other test has the port; then it is ours until this process ends."""
+    """Whether no other test has the port; then it is ours until it is given back."""
     os.makedirs(LOCKS, exist_ok=True)
     file = open(os.path.join(LOCKS, str(port)), "w")
     try:
@@ -52,8 +52,13 @@ def take(port):
     except OSError:
         file.close()
         return False
-    taken.append(file)
+    taken[port] = file
     return True
+
+
+def give_back(ports):
+    for port in ports:
+        taken.pop(port).close()
 
 
 def is_free(port):
@@ -72,11 +77,16 @@ def free_ports(count):
     while a killed server is down.
     """
     ports = []
-    while len(ports) < count:
-        port = chance.choice(PORTS)
-        if take(port) and is_free(port):
-            ports.append(port)
-    return ports
+    for port in chance.sample(PORTS, len(PORTS)):
+        if not take(port):
+            continue
+        if not is_free(port):
+            give_back([port])
+            continue
+        ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise RuntimeError(f"tests hold the ports from {PORTS[0]} to {PORTS[-1]}: none is left")
 
 
 def memory_folder():
@@ -114,8 +124,9 @@ class Server:
         self.data = data or tempfile.mkdtemp(prefix="tavola-test-",
                                              dir=memory_folder() if in_memory else None)
         self.default_ports = default_ports
+        self.own_ports = [] if default_ports else free_ports(4)
         self.table_port, self.queue_port, self.blob_port, self.admin_port = (
-            DEFAULT_PORTS if default_ports else free_ports(4))
+            self.own_ports or DEFAULT_PORTS)
         self.process = None
         self.log_path = os.path.join(tempfile.gettempdir(), f"tavolad-{self.table_port}.log")
         story.follow(self.log_path)
@@ -207,12 +218,14 @@ class Server:
             raise
 
     def clean(self):
-        """Remove the log and, when it is ours, the data folder."""
+        """Remove the log and, when it is ours, the data folder; give the ports back."""
         if os.path.exists(self.log_path):
             story.keep(self.log_path)
             os.unlink(self.log_path)
         if self.own_data:
             shutil.rmtree(self.data, ignore_errors=True)
+        give_back(self.own_ports)
+        self.own_ports = []
 
     def __enter__(self):
         return self.start()

@@ -1,11 +1,15 @@
-"""tools/install-deps.sh: what it says to who cannot install, as one line that works when it is copied."""
+"""tools/install-deps.sh: what it says to who cannot install, as one line that works when it is copied;
+./run: what an install needs is built."""
 
+import json
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/install-deps.sh"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tools/install-deps.sh"
 LINE = "apt-get update && apt-get install --no-install-recommends gcc "
 
 
@@ -37,6 +41,39 @@ class InstallDeps(unittest.TestCase):
         code, _, errors = self.run_with(id="echo 0")
         self.assertEqual(code, 2)
         self.assertIn("There is no apt-get here", errors)
+
+
+class Run(unittest.TestCase):
+    def test_it_builds_all_that_an_install_installs(self):
+        """With a ninja that says what it would build, in a tree that was never built."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder).resolve()
+            tree = folder / "tree"
+            tree.mkdir()
+            for path in ROOT.iterdir():
+                if not path.name.startswith(("build", ".")) and path.name != "run":
+                    (tree / path.name).symlink_to(path)
+            shutil.copy(ROOT / "run", tree)
+            programs = folder / "bin"
+            programs.mkdir()
+            ninja = shutil.which("ninja", path="/usr/bin:/bin")
+            for name, script in (("ninja", f'exec {ninja} "$@" -n'),
+                                 ("dpkg-query", "printf 'install ok installed'")):
+                (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+                (programs / name).chmod(0o755)
+            env = {"PATH": f"{programs}:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+            told = subprocess.run(["/bin/sh", tree / "run", "--no-start"], env=env, check=True,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+            installed = json.loads(subprocess.run(
+                ["meson", "introspect", "--installed", tree / "build"], check=True,
+                capture_output=True, text=True).stdout)
+            absent = [path for path in map(pathlib.Path, installed)
+                      if path.is_relative_to(tree / "build") and not path.exists()]
+            self.assertIn(tree / "build/tavolad", absent)
+            self.assertIn(tree / "build/src/client/libtavola.a", absent)
+            self.assertEqual([path for path in absent
+                              if f" {path.relative_to(tree / 'build')}\n" not in told and
+                              f" {path.relative_to(tree / 'build')} " not in told], [])
 
 
 if __name__ == "__main__":

@@ -82,6 +82,10 @@ const char *tool_remedy(tavola_err err, const char *where)
 {
     static const char *const here[] = {"http://127.", "http://localhost", "http://[::1]"};
 
+    if (err == TAVOLA_ERR_TIMEOUT)
+        return "; --timeout SECONDS gives it longer";
+    if (err == TAVOLA_ERR_UNKNOWN_OUTCOME)
+        return "; look before you repeat it";
     if (err != TAVOLA_ERR_NETWORK)
         return "";
     for (size_t i = 0; i < sizeof here / sizeof here[0]; i++)

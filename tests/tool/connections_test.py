@@ -1,5 +1,6 @@
 """Which account is used, and where keys may be and may not."""
 
+import socket
 import subprocess
 
 from server import KEY, free_ports
@@ -89,40 +90,93 @@ class Connections(TavolaTest):
                           env=self.plain | {"AZURE_STORAGE_CONNECTION_STRING": gone})
         self.assertNotIn(KEY, text)
 
-    def test_every_verb_says_so(self):
-        """One line with the address and what to do, after one attempt (retry_test.c counts)."""
-        port = free_ports(1)[0]
-        gone = self.plain | {"AZURE_STORAGE_CONNECTION_STRING": self.server.connection_string}
-        for service in ("table", "queue", "blob"):
-            gone["AZURE_STORAGE_CONNECTION_STRING"] = gone[
-                "AZURE_STORAGE_CONNECTION_STRING"].replace(
-                    f":{getattr(self.server, service + '_port')}/", f":{port}/")
-        says = (rf"\Atavola: NETWORK: http://127\.0\.0\.1:{port}\S*: .*; "
-                r"'\./run' or 'tavolad' starts a server here, -c names another account\n")
+    def verbs(self):
+        """A command line for each verb that asks an account, and those that ask a server."""
         rows = self.home / "rows.ndjson"
         rows.write_text('{"PartitionKey":"p","RowKey":"r"}\n')
-        for line in ("table list", "table create People", "table exists People",
-                     "insert People p r", "get People p r", "delete People p r --yes",
-                     "query People", "count People", "keys People", "keys People --partitions",
-                     "tail People p", f"import People {rows}", "export People -",
-                     "queue list", "queue create work", "message put work text",
-                     "container list", "blob list box", "table stats People",
-                     "table policy list People"):
+        account = [
+            "table list", "table create People", "table delete People --yes", "table exists People",
+            "table policy list People", "table policy set People a --permissions r",
+            "table policy delete People a --yes", "table stats People", "get People p r",
+            "insert People p r", "put People p r", "merge People p r A=1", "delete People p r --yes",
+            "delete People --where A --yes", "query People", "query People A", "count People",
+            "count People A", "keys People", "keys People --partitions", "explain People A",
+            "tail People p", f"import People {rows}", "export People -", "copy People Others",
+            "queue list", "queue create work", "queue delete work --yes", "queue exists work",
+            "queue policy list work", "queue policy set work a --permissions r",
+            "queue policy delete work a --yes", "queue count work", "queue clear work --yes",
+            "message put work text", "message get work", "message peek work",
+            "message update work 1 1", "message delete work 1 1", "container list",
+            "container create box", "container delete box --yes", "container exists box",
+            "container policy list box", "container policy set box a --permissions r",
+            "container policy delete box a --yes", "blob list box", f"blob upload box b {rows}",
+            "blob download box b -", "blob show box b", "blob exists box b",
+            "blob delete box b --yes", "ping", "bench"]
+        server = [
+            "server status", "server check", "server metrics", "server url",
+            f"server backup {self.home}/no", "cluster status", "cluster ranges", "cluster history",
+            "cluster check", "cluster force split", "advise mark", "advise", "heat People",
+            "lint", "table stats People"]
+        asks_nobody = {"table sas", "queue sas", "container sas", "blob sas", "sas make",
+                       "sas explain", "whatif", "shell", "completion", "help"}
+        names = {line.split("\t")[1] for line in self.ok("describe").splitlines()
+                 if line.startswith("verb\t")}
+        tried = {max((name for name in names if f"{line} ".startswith(f"{name} ")), key=len)
+                 for line in account + server}
+        self.assertEqual(names - asks_nobody, tried)
+        return account, server
+
+    def at(self, url):
+        return self.plain | {"AZURE_STORAGE_CONNECTION_STRING": f"AccountName=a;AccountKey={KEY}" +
+                             "".join(f";{service}Endpoint={url}/a"
+                                     for service in ("Table", "Queue", "Blob"))}
+
+    def says(self, line, env, pattern, code=6):
+        done = self.run_tool(*line.split(), env=env)
+        self.assertEqual(done.returncode, code, done.stderr)
+        if line.split()[0] != "ping":  # which is asked who answers
+            self.assertEqual(done.stdout, b"")
+        first, *rest = done.stderr.decode().splitlines()
+        self.assertRegex(first, pattern)
+        if line.split()[0] not in ("import", "export", "copy"):  # which tell how far they came
+            self.assertEqual(rest, [])
+        self.assertNotIn(KEY, first)
+
+    def test_every_verb_says_that_nobody_answers(self):
+        """One line with the address and what to do, after one attempt (retry_test.c counts)."""
+        url = f"http://127.0.0.1:{free_ports(1)[0]}"
+        account, server = self.verbs()
+        for line in account:
             with self.subTest(line):
-                done = self.run_tool(*line.split(), env=gone)
-                self.assertEqual((done.returncode, done.stdout), (6, b""))
-                self.assertRegex(done.stderr.decode(), says)
-                if line.split()[0] not in ("import", "export"):  # which tell how far they came
-                    self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
-        text = self.run_tool("ping", env=gone)
-        self.assertEqual(text.returncode, 6)
-        self.assertRegex(text.stderr.decode(), rf"\Atavola: NETWORK: http://127\.0\.0\.1:{port}: ")
+                self.says(line, self.at(url), rf"\Atavola: NETWORK: {url}[ :/].*; "
+                          r"'\./run' or 'tavolad' starts a server here, -c names another account\Z")
+        for line in server:
+            with self.subTest(line):
+                self.says(f"{line} --admin {url}", self.plain,
+                          rf"\Atavola: no server answers at {url}: .*; "
+                          r"'\./run' or 'tavolad' starts one, --admin names another\Z")
 
     def test_a_host_that_does_not_exist(self):
-        nowhere = self.plain | {"AZURE_STORAGE_CONNECTION_STRING":
-                                f"AccountName=a;AccountKey={KEY};TableEndpoint=http://no.invalid/a"}
-        self.fails(6, "table", "list", env=nowhere,
-                   says="NETWORK: http://no.invalid: .*; is the name of the account right\\?")
+        url = "http://no.invalid"
+        for line in ("table list", "query People A", "queue create work", "blob list box", "ping"):
+            with self.subTest(line):
+                self.says(line, self.at(url), rf"\Atavola: NETWORK: {url}: .*; "
+                          r"is the name of the account right\? -c names another\Z")
+        self.says(f"server status --admin {url}:1", self.plain,
+                  rf"\Atavola: no server answers at {url}:1: .*--admin names another\Z")
+
+    def test_somebody_who_does_not_answer(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            for line, code, pattern in (
+                    ("query People", 6, rf"TIMEOUT: {url}: there was no answer in time; --timeout"),
+                    ("ping", 6, rf"TIMEOUT: {url}: there was no answer in time; --timeout"),
+                    ("insert People p r", 1, rf"UNKNOWN_OUTCOME: .*{url}: .*; look before you"),
+                    ("queue create work", 1, rf"UNKNOWN_OUTCOME: .*{url}: .*; look before you")):
+                with self.subTest(line):
+                    self.says(f"{line} --timeout 1", self.at(url), pattern, code)
+            self.says(f"server status --timeout 1 --admin {url}", self.plain,
+                      rf"no server answers at {url}: no answer in time; --timeout")
 
     def test_keys_never_appear_in_ps(self):
         """While it runs (it waits for its standard input) nobody sees the key."""

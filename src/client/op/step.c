@@ -198,14 +198,14 @@ static void repeat_or_end(tavola_op *op, tavola_err err, const tvc_response *res
         tvc_op_end(op, err);
 }
 
-/* What is told of an attempt without an answer; of one that reached nobody, who was meant. */
+/* What is told of an attempt without an answer: of whom it was wanted, and what came instead. */
 static void tell_failure(tavola_op *op)
 {
     const tvc_exchange *exchange = &op->state->exchange;
     const char *why = exchange->why ? exchange->why : "";
     char whom[300], text[sizeof op->call->message];
 
-    if (exchange->fate == TVC_NOT_SENT && *why) {
+    if (*why) {
         tvc_endpoint_tell(exchange->endpoint, whom, sizeof whom);
         snprintf(text, sizeof text, "%s: %s", whom, why);
         why = text;

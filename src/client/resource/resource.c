@@ -99,7 +99,11 @@ tavola_err tvc_op_confirm(tavola_op *op)
 
 tavola_err tvc_op_stay_unknown(tavola_op *op, const char *why)
 {
-    tvc_call_set_error(op->call, op->call->code, why);
+    const char *last = op->call->message; /* what the last attempt said */
+    char line[2 * sizeof op->call->message]; /* which is cut there */
+
+    snprintf(line, sizeof line, "%s%s%s%s", why, *last ? " (" : "", last, *last ? ")" : "");
+    tvc_call_set_error(op->call, op->call->code, line);
     return TAVOLA_ERR_UNKNOWN_OUTCOME;
 }
 

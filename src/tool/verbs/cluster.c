@@ -120,11 +120,7 @@ static tool_exit get(const tool_run *run, const tool_admin *admin, tool_answer *
     if (!tool_value_of(run, TOOL_FLAG_DATA) && !tool_value_of(run, TOOL_FLAG_TOKEN_FILE))
         return tool_server_get(admin, "/cluster", ret_answer);
     exit = tool_admin_ask_with_token(run, admin, request, ret_answer, &has_answer, why);
-    if (!exit && !has_answer) {
-        tool_trouble("the server at %s has not answered: %s", admin->url, why);
-        exit = TOOL_UNAVAILABLE;
-    }
-    return exit;
+    return !exit && !has_answer ? tool_server_absent(admin, why) : exit;
 }
 
 static tool_exit ask(const tool_run *run, const tool_admin *admin, tool_answer *ret_answer)
@@ -326,8 +322,7 @@ static tool_exit begin(const tool_run *run, const tool_admin *admin, const char 
     tool_exit exit = tool_admin_ask_with_token(run, admin, request, &answer, &has_answer, why);
 
     if (!exit && !has_answer) {
-        tool_trouble("the server at %s has not answered: %s", admin->url, why);
-        exit = TOOL_UNAVAILABLE;
+        exit = tool_server_absent(admin, why);
     } else if (!exit && answer.status != 202) {
         exit = tool_server_refused(admin, &answer);
     } else if (!exit) {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { ask, close, eventually, go, open, test, toastSays, tool } from "./page.mjs";
+import { endpoints } from "./service.mjs";
 
 const queuePath = (rest) => `/api/queue/devstoreaccount1/${rest}`;
 const makeQueue = (page, name) => ask(page, "PUT", queuePath(name));
@@ -217,5 +218,70 @@ test("snapshots are taken, opened, promoted and deleted", async () => {
   await page.waitForSelector(".list a:text-is('a.txt.bak')");
   assert.equal(await page.locator(".list a:text-is('a.txt')").count(), 0);
   assert.doesNotMatch(await listed(page, "shots", "a.txt"), /<Name>a\.txt<\/Name>/);
+  await close(page);
+});
+
+const PROPERTIES = "?restype=service&comp=properties";
+const settingsOf = async (page, kind) => (await ask(page, "GET", `/api/${kind}/devstoreaccount1/${PROPERTIES}`)).text;
+const rule = (page, number) => page.locator("fieldset.card").nth(number - 1);
+
+test("CORS rules of a service are set, and browsers are answered by them", async () => {
+  const page = await open({ expected: [/400/] });
+  const { queue } = await endpoints(page);
+  await go(page, "account", ".list, .muted");
+  await page.click("text=Service settings");
+  await page.click(".tabs >> text=Queues");
+  await page.waitForSelector("text=No rule: pages of other sites may not ask this service.");
+  await page.click("text=Add a rule");
+  await page.keyboard.type("http://one.example, http://two.example");
+  await rule(page, 1).locator("text=/^PUT$/").click();
+  await page.click("text=Add a rule");
+  await page.keyboard.type("*");
+  await page.click("text=Save CORS");
+  await toastSays(page, /CORS saved/);
+  const preflight = (origin, method) => fetch(`${queue}/any`, { method: "OPTIONS", headers: { origin, "access-control-request-method": method } }).then((reply) => reply.status);
+  assert.deepEqual([await preflight("http://two.example", "PUT"), await preflight("http://three.example", "PUT"), await preflight("http://three.example", "GET")], [200, 403, 200]);
+  // A mistake is told in the service's words, and nothing is set.
+  const before = await settingsOf(page, "queue");
+  await rule(page, 2).locator("label:has-text('Origins') input").fill("");
+  await page.click("text=Save CORS");
+  await page.waitForSelector(".trouble >> text=InvalidXmlNodeValue");
+  assert.equal(await settingsOf(page, "queue"), before);
+  await page.click("[aria-label='Remove rule 1']");
+  await rule(page, 1).locator("label:has-text('Origins') input").fill("http://three.example");
+  await page.click("text=Save CORS");
+  await toastSays(page, /CORS saved/);
+  assert.deepEqual([await preflight("http://two.example", "GET"), await preflight("http://three.example", "GET")], [403, 200]);
+  // Somebody else has been there since it was read.
+  await ask(page, "PUT", `/api/queue/devstoreaccount1/${PROPERTIES}`, "<StorageServiceProperties><Cors /></StorageServiceProperties>");
+  await page.click("text=Save CORS");
+  await page.waitForSelector("text=Somebody else has changed this since it was read");
+  assert.equal(await preflight("http://three.example", "GET"), 403);
+  await close(page);
+});
+
+test("logs, metrics and the default version are set, each leaving the rest alone", async () => {
+  const page = await open();
+  for (const kind of ["table", "queue", "blob"]) {
+    await ask(page, "PUT", `/api/${kind}/devstoreaccount1/${PROPERTIES}`, "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>http://kept.example</AllowedOrigins><AllowedMethods>GET</AllowedMethods><AllowedHeaders /><ExposedHeaders /><MaxAgeInSeconds>1</MaxAgeInSeconds></CorsRule></Cors></StorageServiceProperties>");
+    await go(page, `settings/${kind}`, ".settings form");
+    await page.click("text=/^writes$/");
+    await page.fill("[aria-label='Days for which logs are kept']", "7");
+    await page.click(".settings .row:has(h3:text-is('Metrics of minutes')) >> text=/^on$/");
+    await page.click("text=Save logs and metrics");
+    await toastSays(page, /Logs and metrics saved/);
+    const text = await settingsOf(page, kind);
+    assert.match(text, /<Logging>.*<Read>false<\/Read><Write>true<\/Write>.*<Days>7<\/Days>.*<\/Logging>/s);
+    assert.match(text, /<MinuteMetrics>.*<Enabled>true<\/Enabled><IncludeAPIs>false<\/IncludeAPIs>/s);
+    assert.match(text, /http:\/\/kept\.example/);
+    assert.equal(await page.locator("text=Default version").count(), kind === "blob" ? 1 : 0);
+  }
+  await page.fill("label:has(span:text-is('Version')) input", "2019-12-12");
+  await page.click("text=Save version");
+  await toastSays(page, /Version saved/);
+  assert.match(await settingsOf(page, "blob"), /<DefaultServiceVersion>2019-12-12<.*/s);
+  await page.reload();
+  await page.waitForSelector(".settings form");
+  assert.deepEqual([await page.inputValue("[aria-label='Days for which logs are kept']"), await page.inputValue("label:has(span:text-is('Version')) input")], ["7", "2019-12-12"]);
   await close(page);
 });

@@ -2,7 +2,8 @@
 """Send the traffic of tests/advice/*.traffic to a real server and compare its advice.
 
     tests/advice/run.py                 every file
-    tests/advice/run.py reads rules     some of them; rules: that every rule has its cases
+    tests/advice/run.py reads rules     some of them; rules: that every rule has its cases; cures:
+                                        that the code of cures does what their texts say
 
 A server for each file: it records everything, and its recorder's clock is moved by the traffic.  Prints
 a line for each case that failed and ends with `advice: N passed, N failed`.  README.md describes the
@@ -21,6 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 sys.path.insert(0, str(HERE))
 
+import cures  # noqa: E402
 import kept  # noqa: E402
 import notation  # noqa: E402
 import parts  # noqa: E402
@@ -35,7 +37,7 @@ from until import until  # noqa: E402
 # before the next request is answered, so also before one that moves the clock.
 FLAGS = ("--watch=all", "--test-points", "--watch-clock=manual", "--threads", "1")
 
-RULES = "rules"
+RULES, CURES = "rules", "cures"
 OF_ACCOUNTS = ("account-limit",)  # rules whose findings name no table
 
 
@@ -170,8 +172,28 @@ def run_file(path):
     return passed, failed
 
 
+def run_cures():
+    with Server(*FLAGS) as server:
+        admin, made = Admin(server), []
+
+        def traffic(number):
+            made.append(Traffic(server, admin, f"N{number}"))
+            return made[-1]
+
+        problems = cures.run(server, admin, traffic, wait_for_sample)
+        for one in made:
+            one.close()
+    for problem in problems:
+        print(f"  {problem}")
+    print(f"  cures: {len(cures.CASES)} cases in {', '.join(cures.LANGUAGES)}" +
+          (f", {len(problems)} FAILED\n  {seed.repeat('advice', CURES)}" if problems else ""))
+    return max(0, len(cures.CASES) - len(problems)), len(problems)
+
+
 def run_part(part):
     """(passed, failed) of a file of traffic, or of what holds for all files."""
+    if part == CURES:
+        return run_cures()
     files = sorted(HERE.glob("*.traffic"))
     if part != RULES:
         return run_file(HERE / f"{part}.traffic")
@@ -183,10 +205,10 @@ def run_part(part):
 
 def main(arguments):
     is_list = arguments[:1] == ["--jobs"]
-    known = {path.stem: () for path in sorted(HERE.glob("*.traffic"))} | {RULES: ()}
+    known = {path.stem: () for path in sorted(HERE.glob("*.traffic"))} | {RULES: (), CURES: ()}
     chosen = parts.choose_or_exit("advice", known, arguments[is_list:])
     if is_list:
-        return suite.print_jobs(chosen)
+        return suite.print_jobs(chosen, targets=lambda part: [cures.LIBRARY] if part == CURES else [])
     return suite.close("advice", *suite.run_apart(run_part, [(part,) for part in chosen]))
 
 

@@ -35,7 +35,7 @@ test("with the mouse: evidence, before and after, code in four languages, the ma
   assert.match(await page.textContent(".keymap"), /Email eq .*\{Email\}/s);
   for (const language of ["C", "Python", "C#", "JavaScript"]) {
     await page.click(`.finding .seg >> text="${language}"`);
-    assert.match(await page.textContent(".finding .code:not(.whatif) pre"), { C: /tavola_/, Python: /upsert_entity/, "C#": /UpsertEntityAsync/, JavaScript: /upsertEntity/ }[language]);
+    assert.match(await page.textContent(".finding .code:not(.whatif) pre"), { C: /tavola_insert\(table, copy, NULL\)/, Python: /table\.create_entity\(copy\)/, "C#": /table\.AddEntityAsync\(copy\)/, JavaScript: /table\.createEntity\(copy\)/ }[language]);
   }
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "JavaScript");
   await page.click("text=Show on the map");
@@ -103,7 +103,7 @@ test("advice that is asked for again leaves focus where it is", async () => {
 });
 
 test("every rule has a place on the map, and what whatif cannot try has no command", async () => {
-  const page = await open(), module = await page.evaluateHandle(() => import(document.querySelector("script[src]").src.replace("shell.js", "advice_code.js")));
+  const page = await open(), module = await page.evaluateHandle(() => import(document.querySelector("script[src]").src.replace("shell.js", "advice_links.js")));
   const cases = await module.evaluate(({ placeOnMap, whatifCommand }) => {
     const map = { from: "2026-11-17T10:00:00.0000000Z", to: "2026-11-17T10:01:00.0000000Z" }, now = Date.parse("2026-11-17T11:00:00Z"), day = 864e5;
     const proposal = (pattern, partitionKey, rowKey, columns = null) => whatifCommand({ table: "T", cure: { proposal: { pattern, partitionKey, rowKey, columns } } });

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "insight/advice/cure.h"
 #include "insight/advice/seen.h"
 
 /* Text that may have been cut within a character. */
@@ -229,6 +230,25 @@ static void add_proposal(tv_buf *out, const tv_proposal *proposal, bool is_redac
     tv_buf_add_char(out, '}');
 }
 
+/* In each language that has it. */
+static void add_code(tv_buf *out, const tv_finding *finding)
+{
+    tv_json_open(out, "code", '[');
+    for (int language = 0; language < TV_LANGUAGES; language++) {
+        tv_buf code = TV_BUF_EMPTY;
+
+        tv_cure_add(&code, finding, (tv_language)language);
+        if (code.len) {
+            tv_json_open(out, NULL, '{');
+            add_member(out, "language", tv_slice_of(tv_language_name((tv_language)language)));
+            add_member(out, "text", tv_buf_slice(&code));
+            tv_buf_add_char(out, '}');
+        }
+        tv_buf_done(&code);
+    }
+    tv_buf_add_char(out, ']');
+}
+
 static void add_cure(tv_buf *out, const tv_finding *finding, const tv_rule_info *info,
                      bool is_redacted)
 {
@@ -239,6 +259,7 @@ static void add_cure(tv_buf *out, const tv_finding *finding, const tv_rule_info 
     add_separated(out, tv_slice_of(info->functions));
     if (finding->proposal.is_set)
         add_proposal(out, &finding->proposal, is_redacted);
+    add_code(out, finding);
     tv_buf_add_char(out, '}');
 }
 

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "store/engine/key.h"
 
@@ -81,10 +80,10 @@ static void add_sample(tv_buf *out, const tv_view_part *part, bool is_newest_fir
 
     switch (part->type) {
     case TV_EDM_INT32:
-        tv_buf_printf(out, "%010lld", (long long)(INT64_C(2147483648) + 1 + is_upper));
+        tv_buf_printf(out, "%010d", 1 + is_upper);
         break;
     case TV_EDM_INT64:
-        tv_buf_printf(out, "092233720368547758%02d", 9 + is_upper);
+        tv_buf_printf(out, "%020d", 1 + is_upper);
         break;
     case TV_EDM_DATETIME:
         tv_buf_printf(out, "%019lld", (long long)(is_newest_first ? TV_TICKS_MAX - ticks : ticks));
@@ -103,7 +102,8 @@ static void add_sample(tv_buf *out, const tv_view_part *part, bool is_newest_fir
 typedef struct key_parts {
     const tv_view_part *equal[KEY_PARTS_MAX];
     size_t equal_count;
-    const tv_view_part *range;
+    const tv_view_part *ranges[2]; /* of one property: where it begins, where it ends */
+    size_t range_count;
     double matches;  /* entities with one value */
     double presence; /* share of entities that have all of them */
     double entities;
@@ -112,6 +112,25 @@ typedef struct key_parts {
     bool is_unique;
     bool is_guess; /* too few samples of a property */
 } key_parts;
+
+/* Whether texts of its values sort as the values do, whatever stands behind them. */
+static bool keeps_order(tv_edm_type type)
+{
+    return type == TV_EDM_INT32 || type == TV_EDM_INT64 || type == TV_EDM_DATETIME;
+}
+
+/* A range of one property, of one or two comparisons. */
+static bool take_range(key_parts *found, const tv_view_part *part)
+{
+    bool is_second = found->range_count == 1 && tv_slice_eq(found->ranges[0]->name, part->name) &&
+                     tv_is_lower_bound(found->ranges[0]->op) != tv_is_lower_bound(part->op);
+
+    if (part->op == TV_OP_EQ || part->op == TV_OP_NE || !keeps_order(part->type) ||
+        (found->range_count > 0 && !is_second))
+        return false;
+    found->ranges[found->range_count++] = part;
+    return !is_second;
+}
 
 static double entities_of(const tv_evidence_table *table, const tv_evidence_shape *shape)
 {
@@ -140,9 +159,7 @@ static void take_parts(const tv_evidence_table *table, const tv_evidence_shape *
                 found.distinct = is_known ? property->distinct : 0;
             found.equal[found.equal_count++] = part;
             unique += share;
-        } else if (part->op != TV_OP_EQ && part->op != TV_OP_NE && !found.range) {
-            found.range = part;
-        } else {
+        } else if (!take_range(&found, part)) {
             continue;
         }
         found.is_guess |= !property || property->count < 100;
@@ -151,15 +168,48 @@ static void take_parts(const tv_evidence_table *table, const tv_evidence_shape *
             found.value_units += property->max_bytes / 2;
         }
     }
-    found.is_unique = shape->returned_max <= 1 && !found.range &&
+    found.is_unique = shape->returned_max <= 1 && !found.range_count &&
                       (unique >= unique_share || (found.is_guess && unique == 0));
     found.matches = shape->executions ? (double)shape->returned / (double)shape->executions : 1;
     if (found.is_unique)
         found.matches = 1;
-    else if (found.distinct >= 1 && found.equal_count == 1 && !found.range)
+    else if (found.distinct >= 1 && found.equal_count == 1 && !found.range_count)
         found.matches = found.presence * found.entities / found.distinct;
     found.matches = fmax(found.matches, 1);
     *ret_parts = found;
+}
+
+/* ---- ranges of keys -------------------------------------------------------------------------- */
+
+bool tv_is_lower_bound(tv_compare_op op)
+{
+    return op == TV_OP_GT || op == TV_OP_GE;
+}
+
+void tv_add_bounds(tv_buf *low, tv_buf *high, const tv_bounds *bounds)
+{
+    size_t len = bounds->lead.len;
+
+    tv_buf_add(low, bounds->lead);
+    if (len) {
+        tv_buf_add(high, tv_slice_take(bounds->lead, len - 1));
+        tv_buf_add_char(high, (char)(bounds->lead.data[len - 1] + 1));
+    } else {
+        tv_buf_add_lit(high, "~"); /* behind all digits */
+    }
+    for (size_t i = 0; i < bounds->count; i++) {
+        tv_compare_op op = bounds->parts[i]->op;
+        bool is_from = tv_is_lower_bound(op) != bounds->is_reversed;
+        /* Keys of a value begin with its text and the separator: behind all of them. */
+        bool is_behind = (op == TV_OP_GT || op == TV_OP_LE) != bounds->is_reversed;
+        tv_buf *out = is_from ? low : high;
+
+        tv_buf_reset(out);
+        tv_buf_add(out, bounds->lead);
+        tv_buf_add(out, bounds->values[i]);
+        if (is_behind)
+            tv_buf_add_char(out, (char)(bounds->separator + 1));
+    }
 }
 
 /* ---- putting keys together ------------------------------------------------------------------- */
@@ -167,7 +217,7 @@ static void take_parts(const tv_evidence_table *table, const tv_evidence_shape *
 /* slug and the equal parts: as a template, or as the samples of them. */
 static void add_lead(tv_buf *out, const key_parts *parts, char separator, bool is_template)
 {
-    add_slug(out, parts->equal_count ? parts->equal[0]->name : parts->range->name);
+    add_slug(out, parts->equal_count ? parts->equal[0]->name : parts->ranges[0]->name);
     for (size_t i = 0; i < parts->equal_count; i++) {
         tv_buf_add_char(out, separator);
         if (is_template)
@@ -191,30 +241,46 @@ static void add_note(tv_proposal *proposal, tv_slice note)
         proposal->notes[proposal->note_count++] = note;
 }
 
-/* Write `RowKey ge '...'` for a range whose key begins with `lead`; the bound is a time that may
- * run backwards. */
-static void add_range(tv_buf *out, tv_slice lead, const tv_view_part *range, char separator,
-                      bool is_newest_first)
+/* Write `RowKey ge '...' and RowKey lt '...'` for keys that begin with `lead`. */
+static void add_range(tv_buf *out, tv_slice lead, const tv_view_part *const *ranges, size_t count,
+                      char separator, bool is_newest_first)
 {
-    bool is_from = (range->op == TV_OP_GT || range->op == TV_OP_GE) != is_newest_first;
-    size_t bound;
+    tv_buf values[2] = {TV_BUF_EMPTY, TV_BUF_EMPTY};
+    tv_slice texts[2];
+    tv_buf low = TV_BUF_EMPTY, high = TV_BUF_EMPTY;
 
-    tv_buf_add_lit(out, " and RowKey ge '");
-    tv_buf_add(out, lead);
-    if (is_from)
-        add_sample(out, range, is_newest_first);
-    tv_buf_add_lit(out, "' and RowKey lt '");
-    bound = out->len;
-    tv_buf_add(out, lead);
-    if (!is_from) {
-        add_sample(out, range, is_newest_first);
-    } else if (out->len > bound) {
-        out->data[out->len - 1]++; /* the successor of the lead, which ends with a separator */
-    } else {
-        tv_buf_add_lit(out, "~");
+    for (size_t i = 0; i < count; i++) {
+        add_sample(&values[i], ranges[i], is_newest_first);
+        texts[i] = tv_buf_slice(&values[i]);
     }
-    tv_buf_add_char(out, '\'');
-    (void)separator;
+    tv_add_bounds(&low, &high,
+                  &(tv_bounds){lead, ranges, texts, count, separator, is_newest_first});
+    tv_buf_printf(out, " and RowKey ge '%.*s' and RowKey lt '%.*s'", TV_FMT(tv_buf_slice(&low)),
+                  TV_FMT(tv_buf_slice(&high)));
+    tv_buf_done(&low);
+    tv_buf_done(&high);
+    tv_buf_done(&values[0]);
+    tv_buf_done(&values[1]);
+}
+
+/* "Email", "City and Name": what is compared by eq. */
+static tv_slice names_of(const tv_judging *j, const key_parts *parts)
+{
+    tv_slice names = parts->equal[0]->name;
+
+    for (size_t i = 1; i < parts->equal_count; i++)
+        names = tv_arena_printf(j->arena, "%.*s and %.*s", TV_FMT(names),
+                                TV_FMT(parts->equal[i]->name));
+    return names;
+}
+
+static bool has_number(const key_parts *parts)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < parts->equal_count; i++)
+        has |= parts->equal[i]->type == TV_EDM_INT32 || parts->equal[i]->type == TV_EDM_INT64;
+    return has || (parts->range_count && parts->ranges[0]->type != TV_EDM_DATETIME);
 }
 
 /* A copy in the same partition. */
@@ -227,9 +293,9 @@ static void propose_near(const tv_judging *j, const key_parts *parts, char separ
     proposal->function = TV_LIT("tavola_indexed_put");
     proposal->partition_key = TV_LIT("{PartitionKey}");
     add_lead(&row, parts, separator, true);
-    if (parts->range) {
+    if (parts->range_count) {
         tv_buf_add_char(&row, separator);
-        add_template(&row, parts->range, is_newest);
+        add_template(&row, parts->ranges[0], is_newest);
     }
     if (!parts->is_unique)
         tv_buf_printf(&row, "%c{RowKey}", separator);
@@ -241,11 +307,8 @@ static void propose_near(const tv_judging *j, const key_parts *parts, char separ
         tv_buf_printf(&filter, " and RowKey eq '%.*s'", TV_FMT(tv_buf_slice(&lead)));
     } else {
         tv_buf_add_char(&lead, separator);
-        if (parts->range)
-            add_range(&filter, tv_buf_slice(&lead), parts->range, separator, is_newest);
-        else
-            tv_buf_printf(&filter, " and RowKey ge '%.*s' and RowKey lt '%.*s%c'",
-                          TV_FMT(tv_buf_slice(&lead)), (int)lead.len - 1, lead.data, separator + 1);
+        add_range(&filter, tv_buf_slice(&lead), parts->ranges, parts->range_count, separator,
+                  is_newest);
     }
     tv_buf_done(&lead);
     proposal->filter_after = take(j, &filter);
@@ -254,7 +317,7 @@ static void propose_near(const tv_judging *j, const key_parts *parts, char separ
                  tv_arena_printf(j->arena,
                                  "a second entity with the same %.*s in a partition is refused "
                                  "(409)",
-                                 TV_FMT(parts->equal[0]->name)));
+                                 TV_FMT(names_of(j, parts))));
     add_note(proposal, TV_LIT("both copies change in one entity group transaction"));
 }
 
@@ -269,37 +332,27 @@ static void propose_far(const tv_judging *j, const key_parts *parts, char separa
     add_lead(&partition, parts, separator, true);
     tv_buf_add_lit(&filter, "PartitionKey eq '");
     add_lead(&filter, parts, separator, false);
-    if (parts->equal_count == 0) {
-        int digits =
-            parts->range->type == TV_EDM_STRING || parts->range->type == TV_EDM_GUID ? 2 : 4;
-        tv_buf sample = TV_BUF_EMPTY;
-
-        tv_buf_printf(&partition, "%c{%.*s:first(%d)}", separator, TV_FMT(parts->range->name),
-                      digits);
-        tv_buf_add_char(&filter, separator);
-        add_sample(&sample, parts->range, is_newest);
-        tv_buf_add(&filter,
-                   tv_slice_take(tv_buf_slice(&sample),
-                                 sample.len < (size_t)digits ? sample.len : (size_t)digits));
-        tv_buf_done(&sample);
-        add_note(proposal, TV_LIT("a range over several of these partitions is a query for each"));
-    }
+    if (parts->equal_count == 0)
+        add_note(proposal, TV_LIT("all copies are in one partition"));
     tv_buf_add_char(&filter, '\'');
     if (parts->is_unique) {
         add_slug(&row, parts->equal[0]->name);
         tv_buf_printf(&filter, " and RowKey eq '%.*s'", TV_FMT(tv_buf_slice(&row)));
         add_note(proposal,
-                 tv_arena_printf(j->arena, "a second entity with the same %.*s is refused (409)",
-                                 TV_FMT(parts->equal[0]->name)));
+                 tv_arena_printf(j->arena,
+                                 "the copy is stored first: a second entity with the same %.*s is "
+                                 "refused (409)",
+                                 TV_FMT(names_of(j, parts))));
+        add_note(proposal, TV_LIT("the entity follows its copy a moment later"));
     } else {
-        if (parts->range) {
-            add_template(&row, parts->range, is_newest);
+        if (parts->range_count) {
+            add_template(&row, parts->ranges[0], is_newest);
             tv_buf_add_char(&row, separator);
-            add_range(&filter, TV_LIT(""), parts->range, separator, is_newest);
+            add_range(&filter, TV_LIT(""), parts->ranges, parts->range_count, separator, is_newest);
         }
         tv_buf_printf(&row, "{PartitionKey}%c{RowKey}", separator);
+        add_note(proposal, TV_LIT("the copy follows its entity a moment later"));
     }
-    add_note(proposal, TV_LIT("the copy follows its entity a moment later"));
     proposal->partition_key = take(j, &partition);
     proposal->row_key = take(j, &row);
     proposal->filter_after = take(j, &filter);
@@ -364,7 +417,7 @@ tv_proposal tv_propose_index(const tv_judging *j, const tv_evidence_shape *shape
     if (!view->is_parsed || !view->is_conjunction)
         return proposal;
     take_parts(j->table, shape, view, &parts);
-    if (parts.equal_count == 0 && parts.range == NULL) {
+    if (parts.equal_count == 0 && parts.range_count == 0) {
         if (view->part_count)
             *ret_why = TV_LIT("no compared property can lead a key");
         return proposal;
@@ -375,14 +428,16 @@ tv_proposal tv_propose_index(const tv_judging *j, const tv_evidence_shape *shape
                           "entities");
         return proposal;
     }
-    is_newest = shape->has_top && parts.range && parts.range->type == TV_EDM_DATETIME;
+    is_newest = shape->has_top && parts.range_count && parts.ranges[0]->type == TV_EDM_DATETIME;
     proposal.filter_before = view->filter;
     if (view->fixes_partition)
         propose_near(j, &parts, separator, is_newest, &proposal);
     else
         propose_far(j, &parts, separator, is_newest, &proposal);
     proposal.examined_after = parts.is_unique ? 1 : parts.matches;
-    if (parts.matches > LIST_MATCHES && !parts.range) {
+    if (has_number(&parts))
+        add_note(&proposal, TV_LIT("a negative number has no place among these keys"));
+    if (parts.matches > LIST_MATCHES && !parts.range_count) {
         double key_units = j->table->max_key_units > 0 ? j->table->max_key_units : 32;
 
         add_note(&proposal, parts.matches * (key_units + 3) < INDEX_ENTITY_BYTES
@@ -426,7 +481,8 @@ tv_proposal tv_propose_time_key(const tv_judging *j, const tv_evidence_shape *sh
 {
     bool is_newest = view->timestamp_op == TV_OP_GE || view->timestamp_op == TV_OP_GT;
     char separator = tv_key_separator(j->table);
-    tv_view_part time = {TV_LIT("Timestamp"), view->timestamp_op, TV_EDM_DATETIME};
+    const tv_view_part time = {TV_LIT("Timestamp"), view->timestamp_op, TV_EDM_DATETIME};
+    const tv_view_part *const range = &time;
     tv_buf filter = TV_BUF_EMPTY;
     tv_proposal proposal = {
         .pattern = TV_LIT("log-tail"),
@@ -442,7 +498,7 @@ tv_proposal tv_propose_time_key(const tv_judging *j, const tv_evidence_shape *sh
         view->timestamp_op == TV_OP_NE)
         return (tv_proposal){0};
     tv_buf_add_lit(&filter, "PartitionKey eq 'x'");
-    add_range(&filter, TV_LIT(""), &time, separator, is_newest);
+    add_range(&filter, TV_LIT(""), &range, 1, separator, is_newest);
     proposal.filter_after = take(j, &filter);
     add_note(&proposal, TV_LIT("the time is that of the insert, which an update does not change"));
     finish(j, shape, 0, &proposal);

@@ -3,7 +3,7 @@
 import { h, put, icon, count, percent, plural, instant, glyph, PLANS, copyButton, toast, shortCount } from './dom.js';
 import * as api from './api.js';
 import { topBar, link, setQuery, setAdviceCount, troubleBox } from './shell.js';
-import { codeFor, placeOnMap, whatifCommand } from './advice_code.js';
+import { placeOnMap, whatifCommand } from './advice_links.js';
 
 const GUIDE = 'https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide';
 const SEVERITY = { error: 'table', warning: 'part', info: 'none' };
@@ -26,7 +26,7 @@ const planOfFinding = finding => finding.code === 'Q01' || finding.code === 'Q02
 
 function code(finding) {
   const box = h('div', { class: 'code' });
-  const codes = codeFor(finding), languages = Object.keys(codes);
+  const codes = Object.fromEntries((finding.cure.code || []).map(({ language, text }) => [language, text])), languages = Object.keys(codes);
   if (!languages.length) return null;
   let chosen = languages[0];
   const draw = () => put(box, h('div', { class: 'bar' }, h('span', { class: 'seg', role: 'group', 'aria-label': 'Language' }, languages.map(name => h('button', { 'aria-pressed': String(name === chosen), onclick: () => { chosen = name; draw(); box.querySelector('[aria-pressed="true"]').focus(); } }, name))), h('span', { class: 'grow' }), copyButton(() => codes[chosen], 'Code')), h('pre', { tabindex: '0', role: 'region', 'aria-label': `${chosen} code` }, codes[chosen]));

@@ -1,0 +1,66 @@
+"""Run the Python code of cures: driver.py CONNECTION JOBS.json; prints what became of each step.
+
+A job is {"file", "table", "steps": [[function, argument...]]}.  Steps call the functions of the code
+as it stands in the file; entities are written as the service writes them.
+"""
+
+import datetime
+import json
+import runpy
+import sys
+import uuid
+
+from azure.core.exceptions import HttpResponseError
+from azure.data.tables import EdmType, EntityProperty, TableServiceClient, TableTransactionError
+
+
+def value_of(value, edm):
+    if edm == "Edm.Int64":
+        return EntityProperty(int(value), EdmType.INT64)
+    if edm == "Edm.DateTime":
+        return datetime.datetime.fromisoformat(value.replace("Z", "+00:00"))
+    if edm == "Edm.Guid":
+        return uuid.UUID(value)
+    return value
+
+
+def argument(one):
+    if isinstance(one, dict) and "time" in one:
+        return value_of(one["time"], "Edm.DateTime")
+    if not isinstance(one, dict):
+        return one
+    return {name: value_of(value, one.get(f"{name}@odata.type")) for name, value in one.items()
+            if "@" not in name}
+
+
+def names(found):
+    """The RowKeys of the entities whose copies were found."""
+    found = [found] if isinstance(found, dict) else list(found)
+    return [each.get("TavolaPrimary", each["RowKey"]) for each in found]
+
+
+def run(function, table, arguments):
+    try:
+        result = function(table, *arguments)
+        return names(result) if result is not None else "ok"
+    except TableTransactionError as error:
+        return {"EntityAlreadyExists": "409", "ResourceNotFound": "404"}.get(error.error_code,
+                                                                            str(error))
+    except HttpResponseError as error:
+        return str(error.status_code)
+    except ValueError:
+        return "invalid"
+
+
+def main():
+    service = TableServiceClient.from_connection_string(sys.argv[1])
+    results = []
+    for job in json.load(open(sys.argv[2])):
+        code = runpy.run_path(job["file"])
+        table = service.create_table_if_not_exists(job["table"])
+        results.append([run(code[step[0]], table, map(argument, step[1:]))
+                        for step in job["steps"]])
+    print(json.dumps(results))
+
+
+main()

@@ -122,8 +122,8 @@ export async function show() {
   judge();
   addEventListener('treechange', draw);
   return {
-    nodes: [topBar(api.currentAccount(), '', ['table', 'queue', 'blob'].map(kind => h('button', { class: 'btn', onclick: () => make(kind) }, `New ${TITLES[kind]}`)), h('a', { class: 'btn quiet', href: link('settings') }, 'Service settings')),
-      h('div', { class: 'pad' }, h('div', { class: 'row' }, field, h('span', { class: 'muted' }, 'Requests are those of your applications, not of this page.')), Object.values(tables))],
+    nodes: [topBar(api.currentAccount(), '', ['table', 'queue', 'blob'].map(kind => h('button', { class: 'btn', onclick: () => make(kind) }, `New ${TITLES[kind]}`))),
+      h('div', { class: 'pad' }, h('div', { class: 'row' }, field, h('span', { class: 'muted' }, 'Requests are those of your applications, not of this page.'), h('span', { class: 'grow' }), h('a', { href: link('settings') }, 'Service settings')), Object.values(tables))],
     leave: () => { isOpen = false; clearTimeout(timer); removeEventListener('treechange', draw); },
   };
 }

@@ -120,7 +120,7 @@ typedef struct tv_evidence_partition {
     int64_t first_throttled_ticks;
     double rate_at_throttle;
     int64_t first_seen_ticks; /* of its traffic */
-    double active_seconds;    /* from the first to the last of its traffic */
+    double active_seconds;    /* from the first to the last of its traffic in the window */
     bool was_idle_day;        /* nothing in the 24 h before */
     /* Partitions that are large are here too, whatever their traffic. */
     uint64_t entities_now, bytes_now; /* 0: not known */
@@ -134,6 +134,7 @@ typedef struct tv_evidence_row {
     tv_evidence_rate rate;
     double share; /* of the table's units */
     uint64_t reads, writes;
+    double active_seconds; /* as a partition's */
     /* Of the last 5 minutes (a run: all). */
     uint64_t conditional_writes; /* with If-Match of an etag, those that failed included */
     uint64_t conflicts;          /* 412 */
@@ -153,7 +154,7 @@ typedef struct tv_evidence_direction {
     double partition;                  /* D_pk of it */
     bool has_partition;                /* D_pk is defined */
     uint64_t inserts;                  /* in these windows */
-    double first_share, last_share;    /* of inserts: into the first and the last key bucket */
+    double first_share, last_share; /* of these: before, and behind, keys inserted before them */
     double hot_share; /* of inserts: into the partition that had most of its minute */
     uint32_t hot_changes, hot_changes_up; /* of that partition, the last 64 */
     uint32_t clients;                     /* that inserted, up to 4 are told apart */
@@ -261,6 +262,7 @@ typedef struct tv_evidence_table {
     uint64_t point_whole;               /* point reads without $select that found something */
     uint64_t inserts, updates;          /* single and in batches; inserts: rows that are new */
     uint64_t writes, batched_writes;    /* changes, and those of batches of >= 2 */
+    uint64_t query_executions;          /* of queries that are no point read */
     /* By minutes of the clock, to the one at hand; a run has none. */
     uint32_t writes_by_minute[TV_EVIDENCE_MINUTES];
     size_t minute_count;
@@ -274,6 +276,8 @@ typedef struct tv_evidence_table {
     size_t partition_count;
     tv_evidence_row *rows;
     size_t row_count;
+    /* How many were read and written, as far as they are in these lists. */
+    uint32_t partitions_read, partitions_written, rows_read, rows_written;
     tv_evidence_direction direction;
     tv_evidence_deletes deletes;
     tv_evidence_batches batches;

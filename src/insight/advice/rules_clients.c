@@ -66,7 +66,8 @@ void tv_judge_retry_storm(tv_judging *j)
     double count = (double)retries->retries;
     double share = tv_ratio(count, (double)retries->requests);
     uint64_t stubborn = 0;
-    bool is_many, is_fast, is_stubborn;
+    bool is_many, is_fast, is_stubborn, is_most;
+    tv_severity severity = TV_SEVERITY_WARNING;
     tv_finding *finding;
 
     for (int i = 0; i < TV_EVIDENCE_ATTEMPTS; i++) {
@@ -77,16 +78,21 @@ void tv_judge_retry_storm(tv_judging *j)
     is_fast = count >= TV_THRESHOLD(j, C03, gap_retries) &&
               retries->gap_p50_ms < TV_THRESHOLD(j, C03, gap_ms);
     is_stubborn = (double)stubborn >= TV_THRESHOLD(j, C03, attempt_ids) && stubborn > 0;
+    /* At a small rate: most requests are nothing else. */
+    is_most = count >= TV_THRESHOLD(j, C03, share_retries) &&
+              share >= TV_THRESHOLD(j, C03, error_share) &&
+              retries->gap_p50_ms < TV_THRESHOLD(j, C03, gap_ms);
     /* Whose gaps grow is backing off, as it should, but not without end. */
-    if (!is_stubborn && (!(is_many || is_fast) || retries->gaps_grow))
+    if (!is_stubborn && (!(is_many || is_fast || is_most) || retries->gaps_grow))
         return;
     if (is_stubborn && retries->gaps_grow && retries->gap_p50_ms >= TV_THRESHOLD(j, C03, gap_ms) &&
         !is_many)
         return;
-    finding = tv_find(j, TV_RULE_C03,
-                      share >= TV_THRESHOLD(j, C03, error_share) ? TV_SEVERITY_ERROR
-                                                                 : TV_SEVERITY_WARNING,
-                      TV_CONFIDENCE_CERTAIN);
+    if (!(is_stubborn || is_many || is_fast))
+        severity = TV_SEVERITY_INFO;
+    else if (share >= TV_THRESHOLD(j, C03, error_share))
+        severity = TV_SEVERITY_ERROR;
+    finding = tv_find(j, TV_RULE_C03, severity, TV_CONFIDENCE_CERTAIN);
     if (retries->client.len)
         tv_find_on_name(j, finding, TV_SUBJECT_CLIENT, retries->client);
     tv_find_number(finding, "retries", count);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "insight/advice/judging.h"
 #include "insight/advice/proposal.h"
+#include "insight/advice/shares.h"
 
 static const double ten_minutes = 600;
 
@@ -38,24 +39,66 @@ static void add_top_rows(tv_judging *j, tv_finding *finding, const tv_evidence_p
     tv_find_number(finding, "topRowsShare", fmin(1, tv_ratio(units, partition->rate.units)));
 }
 
-static double write_share_of(const tv_judging *j, const tv_evidence_partition *partition)
+/* What one partition, or one entity, has of the reads and of the writes of its table. */
+typedef struct key_portion {
+    double reads, writes;
+    const char *hot_of; /* "reads" or "writes" when it stands out at any rate, or NULL */
+    double hot;         /* its share of these */
+} key_portion;
+
+static double share_of(uint64_t part, double all)
 {
-    return fmin(1, tv_ratio((double)partition->writes, (double)j->table->writes));
+    return fmin(1, tv_ratio((double)part, all));
+}
+
+static key_portion portion_of(const tv_judging *j, uint64_t reads, uint64_t writes)
+{
+    const tv_evidence_table *table = j->table;
+
+    return (key_portion){
+        .reads = share_of(reads, (double)(table->point_reads + table->query_executions)),
+        .writes = share_of(writes, (double)table->writes),
+    };
+}
+
+/* Among so many that were read, and written.  Not by what a load has written, nor in a run, where
+ * tests use what they have made. */
+static void find_hot(const tv_judging *j, key_portion *portion, double least, double requests,
+                     uint32_t read, uint32_t written)
+{
+    const tv_evidence_table *table = j->table;
+
+    if (tv_is_run(j))
+        return;
+    if ((double)(table->point_reads + table->query_executions) >= requests &&
+        tv_share_is_hot(portion->reads, least, read)) {
+        portion->hot_of = "reads";
+        portion->hot = portion->reads;
+    }
+    if ((double)table->writes - j->rate.load_writes >= requests &&
+        2 * j->rate.load_writes <= (double)table->writes && portion->writes > portion->hot &&
+        tv_share_is_hot(portion->writes, least, written)) {
+        portion->hot_of = "writes";
+        portion->hot = portion->writes;
+    }
 }
 
 static bool hot_severity(const tv_judging *j, const tv_evidence_partition *partition,
-                         tv_severity *ret_severity)
+                         key_portion *portion, tv_severity *ret_severity)
 {
+    const tv_evidence_table *table = j->table;
+
     if (partition->throttled ||
         partition->rate.peak_per_second >= TV_THRESHOLD(j, P01, error_per_second))
         *ret_severity = TV_SEVERITY_ERROR;
     else if (partition->rate.sustained_per_second >= TV_THRESHOLD(j, P01, warning_per_second))
         *ret_severity = TV_SEVERITY_WARNING;
-    else if (partition->share >= TV_THRESHOLD(j, P01, skew_share) &&
-             j->rate.lasting_per_second >= TV_THRESHOLD(j, P01, skew_per_second) &&
-             j->table->partitions_now >= TV_THRESHOLD(j, P01, skew_partitions))
+    else if (partition->active_seconds >= TV_THRESHOLD(j, P01, share_seconds))
+        find_hot(j, portion, TV_THRESHOLD(j, P01, share), TV_THRESHOLD(j, P01, share_requests),
+                 table->partitions_read, table->partitions_written);
+    if (portion->hot_of)
         *ret_severity = TV_SEVERITY_INFO;
-    else
+    else if (*ret_severity == TV_SEVERITIES)
         return false;
     /* Loaded once: it will not be hot tomorrow. */
     if (!partition->throttled && !tv_is_run(j) && partition->was_idle_day &&
@@ -64,16 +107,27 @@ static bool hot_severity(const tv_judging *j, const tv_evidence_partition *parti
     return true;
 }
 
+static void find_portion(tv_finding *finding, const key_portion *portion)
+{
+    tv_find_number(finding, "readShare", portion->reads);
+    tv_find_number(finding, "writeShare", portion->writes);
+}
+
 void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partition)
 {
-    tv_severity severity;
+    key_portion portion = portion_of(j, partition->reads, partition->writes);
+    tv_severity severity = TV_SEVERITIES; /* none yet */
     tv_finding *finding;
 
-    if (!hot_severity(j, partition, &severity) ||
+    if (!hot_severity(j, partition, &portion, &severity) ||
         (partition->throttled == 0 && (is_one_row(j, partition) || !tv_has_rates(j))))
         return;
     finding = tv_find(j, TV_RULE_P01, severity,
                       partition->throttled ? TV_CONFIDENCE_CERTAIN : TV_CONFIDENCE_HIGH);
+    if (portion.hot_of)
+        finding->title =
+            tv_arena_printf(j->arena, "Partition {pk} takes %.*s of the table's %s",
+                            TV_FMT(tv_percent(j, portion.hot)), portion.hot_of);
     tv_find_on_partition(j, finding, partition->partition_key);
     tv_find_number(finding, "peakPerSecond", partition->rate.peak_per_second);
     tv_find_sampled(finding, "meanPerSecond", partition->rate.units / j->rate.seconds,
@@ -82,7 +136,7 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
     tv_find_number(finding, "share", partition->share);
     tv_find_number(finding, "reads", (double)partition->reads);
     tv_find_number(finding, "writes", (double)partition->writes);
-    tv_find_number(finding, "writeShare", write_share_of(j, partition));
+    find_portion(finding, &portion);
     tv_find_number(finding, "throttled", (double)partition->throttled);
     if (partition->throttled)
         tv_find_number(finding, "rateAtThrottle", partition->rate_at_throttle);
@@ -90,7 +144,8 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
     TV_COMPARED(j, finding, P01, warning_per_second);
     TV_COMPARED(j, finding, P01, warning_slots);
     TV_COMPARED(j, finding, P01, error_per_second);
-    TV_COMPARED(j, finding, P01, skew_share);
+    TV_COMPARED(j, finding, P01, share);
+    TV_COMPARED(j, finding, P01, share_requests);
     if (partition->throttled)
         finding->cure = tv_arena_printf(
             j->arena,
@@ -102,16 +157,35 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
     finding->cost.throttled = tv_per_hour(j, (double)partition->throttled);
 }
 
+static bool hot_row_severity(const tv_judging *j, const tv_evidence_row *row, key_portion *portion,
+                             tv_severity *ret_severity)
+{
+    const tv_evidence_table *table = j->table;
+
+    if (row->rate.peak_per_second >= TV_THRESHOLD(j, P02, error_per_second)) {
+        *ret_severity = TV_SEVERITY_ERROR;
+        return true;
+    }
+    if (row->rate.sustained_per_second >= TV_THRESHOLD(j, P02, warning_per_second) ||
+        (row->share >= TV_THRESHOLD(j, P02, share) &&
+         j->rate.lasting_per_second >= TV_THRESHOLD(j, P02, share_per_second))) {
+        *ret_severity = TV_SEVERITY_WARNING;
+        return true;
+    }
+    if (row->active_seconds >= TV_THRESHOLD(j, P02, share_seconds))
+        find_hot(j, portion, TV_THRESHOLD(j, P02, share), TV_THRESHOLD(j, P02, share_requests),
+                 table->rows_read, table->rows_written);
+    *ret_severity = TV_SEVERITY_INFO;
+    return portion->hot_of != NULL;
+}
+
 void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
 {
-    tv_severity severity = TV_SEVERITY_WARNING;
+    key_portion portion = portion_of(j, row->reads, row->writes);
+    tv_severity severity;
     tv_finding *finding;
 
-    if (row->rate.peak_per_second >= TV_THRESHOLD(j, P02, error_per_second))
-        severity = TV_SEVERITY_ERROR;
-    else if (row->rate.sustained_per_second < TV_THRESHOLD(j, P02, warning_per_second) &&
-             !(row->share >= TV_THRESHOLD(j, P02, share) &&
-               j->rate.lasting_per_second >= TV_THRESHOLD(j, P02, share_per_second)))
+    if (!hot_row_severity(j, row, &portion, &severity))
         return;
     /* A table of one or two counters has nothing else to read. */
     if (j->table->is_exact && j->table->entities_now <= 3 &&
@@ -122,17 +196,21 @@ void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
         return;
     finding = tv_find(j, TV_RULE_P02, severity, TV_CONFIDENCE_HIGH);
     tv_find_on_entity(j, finding, row->partition_key, row->row_key);
-    tv_find_title(j, finding, "share", tv_percent(j, row->share));
+    tv_find_title(j, finding, "share", tv_percent(j, portion.hot_of ? portion.hot : row->share));
+    tv_find_title(j, finding, "traffic",
+                  tv_slice_of(portion.hot_of ? portion.hot_of : "traffic"));
     tv_find_sampled(finding, "perSecond", row->rate.units / j->rate.seconds,
                     row->rate.units_error / j->rate.seconds);
     tv_find_number(finding, "peakPerSecond", row->rate.peak_per_second);
     tv_find_number(finding, "share", row->share);
     tv_find_number(finding, "writes", (double)row->writes);
     tv_find_number(finding, "reads", (double)row->reads);
+    find_portion(finding, &portion);
     TV_COMPARED(j, finding, P02, warning_per_second);
     TV_COMPARED(j, finding, P02, error_per_second);
     TV_COMPARED(j, finding, P02, share);
     TV_COMPARED(j, finding, P02, share_per_second);
+    TV_COMPARED(j, finding, P02, share_requests);
     finding->cost.requests = tv_per_hour(j, row->rate.units) / 2;
 }
 

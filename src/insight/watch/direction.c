@@ -14,29 +14,24 @@ static tv_slice partition_of(const tv_kept_key *key)
     return (tv_slice){key->bytes, key->partition_len};
 }
 
-static void clear_key(tv_direction *d, size_t at)
-{
-    d->greater[at] = d->less[at] = d->equal[at] = d->greater_pk[at] = d->less_pk[at] = 0;
-}
-
-static void compare(tv_direction *d, const tv_kept_key *key, uint64_t weight)
+static void compare(tv_direction *d, size_t count, const tv_kept_key *key, uint64_t weight)
 {
     bool is_first = true, is_last = true;
 
-    for (size_t i = 0; i < TV_DIRECTION_KEYS; i++) {
+    for (size_t i = 0; i < count; i++) {
         int order = tv_slice_cmp(tv_kept_key_slice(key), tv_kept_key_slice(&d->keys[i]));
         int order_pk = tv_slice_cmp(partition_of(key), partition_of(&d->keys[i]));
 
         if (order > 0)
-            d->greater[i] += weight;
+            d->greater += weight;
         else if (order < 0)
-            d->less[i] += weight;
+            d->less += weight;
         else
-            d->equal[i] += weight;
+            d->equal += weight;
         if (order_pk > 0)
-            d->greater_pk[i] += weight;
+            d->greater_pk += weight;
         else if (order_pk < 0)
-            d->less_pk[i] += weight;
+            d->less_pk += weight;
         is_last = is_last && order >= 0;
         is_first = is_first && order <= 0;
     }
@@ -47,27 +42,22 @@ static void compare(tv_direction *d, const tv_kept_key *key, uint64_t weight)
 
 bool tv_direction_look(const tv_direction *d, int64_t time_ns, tv_direction_window *ret_window)
 {
-    double greater = 0, less = 0, equal = 0, greater_pk = 0, less_pk = 0;
+    double all = (double)(d->greater + d->less + d->equal);
+    double differing = (double)(d->greater_pk + d->less_pk);
 
     if (d->weight < TV_DIRECTION_INSERTS_MIN || d->seen <= TV_DIRECTION_KEYS)
         return false;
 
-    for (size_t i = 0; i < TV_DIRECTION_KEYS; i++) {
-        greater += (double)d->greater[i];
-        less += (double)d->less[i];
-        equal += (double)d->equal[i];
-        greater_pk += (double)d->greater_pk[i];
-        less_pk += (double)d->less_pk[i];
-    }
-
-    double all = greater + less + equal, differing = greater_pk + less_pk;
-
-    *ret_window = (tv_direction_window){.end_ns = time_ns, .inserts = d->weight};
+    *ret_window = (tv_direction_window){.end_ns = time_ns,
+                                        .inserts = d->weight,
+                                        .compared = d->compared,
+                                        .first = d->first,
+                                        .last = d->last};
     if (all > 0)
-        ret_window->row = (greater - less) / all;
+        ret_window->row = ((double)d->greater - (double)d->less) / all;
     if (differing > 0 && differing >= 0.1 * all) {
         ret_window->has_partition = true;
-        ret_window->partition = (greater_pk - less_pk) / differing;
+        ret_window->partition = ((double)d->greater_pk - (double)d->less_pk) / differing;
     }
     return true;
 }
@@ -79,16 +69,9 @@ int tv_direction_sign(const tv_direction_window *window)
     return window->row <= -0.7 || (window->has_partition && window->partition <= -0.8) ? -1 : 0;
 }
 
-void tv_direction_shares(const tv_direction *d, double *ret_first, double *ret_last)
-{
-    *ret_first = d->compared ? (double)d->first / (double)d->compared : 0;
-    *ret_last = d->compared ? (double)d->last / (double)d->compared : 0;
-}
-
 static void begin_window(tv_direction *d, int64_t time_ns)
 {
-    for (size_t i = 0; i < TV_DIRECTION_KEYS; i++)
-        clear_key(d, i);
+    d->greater = d->less = d->equal = d->greater_pk = d->less_pk = 0;
     d->seen = d->weight = d->compared = d->first = d->last = 0;
     d->begun_ns = time_ns;
 }
@@ -104,7 +87,6 @@ static void end_window_if_due(tv_direction *d, int64_t time_ns)
     d->windows[0] = window;
     if (d->window_count < TV_DIRECTION_WINDOWS)
         d->window_count++;
-    tv_direction_shares(d, &d->first_share, &d->last_share);
     begin_window(d, time_ns);
 }
 
@@ -157,18 +139,13 @@ void tv_direction_add(tv_direction *d, const tv_kept_key *key, uint64_t weight, 
     vote(d, key, weight);
     end_window_if_due(d, time_ns);
     d->weight += weight;
-    if (d->seen++ < TV_DIRECTION_KEYS) {
-        d->keys[d->seen - 1] = *key;
-        return;
-    }
+    if (d->seen >= TV_DIRECTION_KEYS_MIN)
+        compare(d, d->seen < TV_DIRECTION_KEYS ? (size_t)d->seen : TV_DIRECTION_KEYS, key, weight);
 
     /* Each that has come has the same chance to be in it. */
-    uint64_t at = next_random(d) % d->seen;
+    uint64_t at = d->seen < TV_DIRECTION_KEYS ? d->seen : next_random(d) % (d->seen + 1);
 
-    if (at < TV_DIRECTION_KEYS) {
-        clear_key(d, at);
+    d->seen++;
+    if (at < TV_DIRECTION_KEYS)
         d->keys[at] = *key;
-    } else {
-        compare(d, key, weight);
-    }
 }

@@ -1,7 +1,7 @@
 /*
  * Whether new entities always go to one end of a table.  A reservoir of keys that were inserted
  * is compared with each that comes later: where all are greater, the table grows at its end.
- * Windows of at least a minute and 200 inserts are judged one by one.
+ * Windows of at least a minute and 50 inserts are judged one by one.
  *
  * Where a window lies inside one partition (its PartitionKey is the hour), the partition that has
  * most of each minute's inserts is followed instead.
@@ -15,7 +15,8 @@
 
 enum {
     TV_DIRECTION_KEYS = 32,
-    TV_DIRECTION_INSERTS_MIN = 200,
+    TV_DIRECTION_KEYS_MIN = 16, /* to compare with */
+    TV_DIRECTION_INSERTS_MIN = 50,
     TV_DIRECTION_WINDOWS = 5,
     TV_DIRECTION_CHANGES = 64,
 };
@@ -27,17 +28,17 @@ typedef struct tv_direction_window {
     double partition; /* the same of the PartitionKeys that differ */
     bool has_partition;
     uint64_t inserts;
+    uint64_t compared, first, last; /* of these, and of them those at the ends; as below */
 } tv_direction_window;
 
 typedef struct tv_direction {
     tv_kept_key keys[TV_DIRECTION_KEYS];
-    /* Comparisons with each of them: of whole keys, and of PartitionKeys. */
-    uint64_t greater[TV_DIRECTION_KEYS], less[TV_DIRECTION_KEYS], equal[TV_DIRECTION_KEYS];
-    uint64_t greater_pk[TV_DIRECTION_KEYS], less_pk[TV_DIRECTION_KEYS];
+    /* Comparisons with them: of whole keys, and of PartitionKeys. */
+    uint64_t greater, less, equal, greater_pk, less_pk;
     uint64_t random;      /* state of a generator */
     uint64_t seen;        /* samples of the window at hand, */
     uint64_t weight;      /* and the inserts that they stand for */
-    uint64_t compared;    /* of these, not taken into the reservoir, */
+    uint64_t compared;    /* of these, those that came when there were keys enough, */
     uint64_t first, last; /* of these, below or above all keys of the reservoir */
     int64_t begun_ns;
     tv_direction_window windows[TV_DIRECTION_WINDOWS]; /* the newest first */
@@ -51,8 +52,7 @@ typedef struct tv_direction {
     uint32_t changes;    /* of it, at most TV_DIRECTION_CHANGES */
     uint64_t changes_up; /* a bit for each, the newest last */
 
-    int64_t first_ns, last_ns;      /* of inserts; a gap of an hour begins anew */
-    double first_share, last_share; /* of the last window */
+    int64_t first_ns, last_ns; /* of inserts; a gap of an hour begins anew */
     tv_few_clients clients;
 } tv_direction;
 
@@ -66,9 +66,6 @@ void tv_direction_end_minute(tv_direction *direction);
 /** The window at hand as if it ended now; false without enough inserts. */
 bool tv_direction_look(const tv_direction *direction, int64_t time_ns,
                        tv_direction_window *ret_window);
-
-/** Shares of inserts below, and above, all keys of the reservoir, in the window at hand. */
-void tv_direction_shares(const tv_direction *direction, double *ret_first, double *ret_last);
 
 /** 1: the window moves up, -1: down, 0: neither. */
 int tv_direction_sign(const tv_direction_window *window);

@@ -76,6 +76,18 @@ static int by_row_units(const void *a, const void *b)
     return (first < second) - (first > second);
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* In the window, from its first to its last traffic. */
+static double active_seconds(const tv_snapshot *s, const tv_heavy *heavy)
+{
+    return (double)(heavy->last_ns - later(heavy->first_ns, s->from_ns)) /
+           (double)TV_WATCH_SECOND_NS;
+}
+
 static void fill_partitions(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table *table)
 {
     const int64_t day_ns = 24 * 3600 * TV_WATCH_SECOND_NS;
@@ -100,12 +112,11 @@ static void fill_partitions(tv_snapshot *s, tv_table_entry *entry, tv_evidence_t
         to->first_throttled_ticks = tv_snapshot_ticks(heavy->first_throttled_ns);
         to->rate_at_throttle = heavy->rate_at_throttle;
         to->first_seen_ticks = tv_snapshot_ticks(heavy->first_ns);
-        to->active_seconds =
-            (double)(heavy->last_ns -
-                     (heavy->first_ns > s->from_ns ? heavy->first_ns : s->from_ns)) /
-            (double)TV_WATCH_SECOND_NS;
+        to->active_seconds = active_seconds(s, heavy);
         to->was_idle_day =
             heavy->first_ns >= s->from_ns && heavy->first_ns - s->watch->started_ns >= day_ns;
+        table->partitions_read += to->reads > 0;
+        table->partitions_written += to->writes > 0;
         to->scans = tv_snapshot_sum(s, &heavy->tally, TV_HEAVY_SCANS);
         to->scan_examined_max = tv_snapshot_max(s, &heavy->tally, TV_HEAVY_SCANNED_MAX);
     }
@@ -170,6 +181,9 @@ static void fill_rows(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table *
         to->share = share_of(to->rate.units, table->rate.units);
         to->reads = tv_snapshot_sum(s, &heavy->tally, TV_HEAVY_READS);
         to->writes = tv_snapshot_sum(s, &heavy->tally, TV_HEAVY_WRITES);
+        to->active_seconds = active_seconds(s, heavy);
+        table->rows_read += to->reads > 0;
+        table->rows_written += to->writes > 0;
         if (conflict)
             fill_conflict(s, conflict, to);
     }
@@ -190,7 +204,8 @@ static void fill_rows(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table *
 
 /* --- direction --- */
 
-static void add_window(tv_evidence_direction *to, const tv_direction_window *window)
+static void add_window(tv_evidence_direction *to, const tv_direction_window *window,
+                       tv_direction_window *sums)
 {
     int sign = tv_direction_sign(window);
 
@@ -203,13 +218,16 @@ static void add_window(tv_evidence_direction *to, const tv_direction_window *win
     to->windows_up += sign > 0;
     to->windows_down += sign < 0;
     to->inserts += window->inserts;
+    sums->first += window->first;
+    sums->last += window->last;
+    sums->compared += window->compared;
 }
 
 static void fill_direction(const tv_snapshot *s, const tv_table_entry *entry,
                            tv_evidence_direction *to)
 {
     const tv_direction *d = entry->inserts;
-    tv_direction_window now;
+    tv_direction_window now, sums = {0};
 
     if (d == NULL || d->last_ns < s->from_ns)
         return;
@@ -219,16 +237,14 @@ static void fill_direction(const tv_snapshot *s, const tv_table_entry *entry,
         tv_direction_look(d, s->now_ns, &now) && (d->window_count == 0 || s->mark != TV_TALLY_LIVE);
 
     if (has_now)
-        add_window(to, &now);
+        add_window(to, &now, &sums);
     for (uint32_t i = 0; i < d->window_count && to->windows < TV_DIRECTION_WINDOWS; i++) {
         if (d->windows[i].end_ns >= s->from_ns)
-            add_window(to, &d->windows[i]);
+            add_window(to, &d->windows[i], &sums);
     }
-    if (has_now) {
-        tv_direction_shares(d, &to->first_share, &to->last_share);
-    } else {
-        to->first_share = d->first_share;
-        to->last_share = d->last_share;
+    if (sums.compared) {
+        to->first_share = (double)sums.first / (double)sums.compared;
+        to->last_share = (double)sums.last / (double)sums.compared;
     }
     to->hot_share = d->hot_share;
     to->hot_changes = d->changes;
@@ -429,6 +445,7 @@ static void fill_traffic(const tv_snapshot *s, tv_table_entry *entry, tv_evidenc
     table->updates = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_UPDATES);
     table->writes = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_WRITES);
     table->batched_writes = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_BATCHED_WRITES);
+    table->query_executions = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_EXECUTIONS);
     table->inserts_day = day_sum(s, entry, TV_WATCH_TABLE_INSERTS);
     table->updates_day = day_sum(s, entry, TV_WATCH_TABLE_UPDATES);
     table->point_reads_day = day_sum(s, entry, TV_WATCH_TABLE_POINT_READS);
@@ -484,11 +501,6 @@ bool tv_watch_find_mark(tv_watch *watch, const char *text, int *ret_mark)
 
     *ret_mark = (int)(number % TV_TALLY_MARKS);
     return watch->marks[*ret_mark].number == number;
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 /* Where what day_sum adds up begins: with an hour of the clock. */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "insight/advice/rules.h"
 #include "insight/advice/seen.h"
+#include "insight/advice/shares.h"
 
 typedef struct fixture {
     tv_evidence evidence;
@@ -187,6 +188,20 @@ static void base_P02(fixture *f)
         .share = 0.2,
     };
     f->table.rate.sustained_per_second = 2000;
+}
+
+/* As little as people do by hand: so many reads and writes of the table, and those of one
+ * partition and one entity. */
+static void few(fixture *f, uint64_t all, uint64_t reads, uint64_t writes)
+{
+    f->table.rate = f->partition.rate = f->row.rate =
+        (tv_evidence_rate){.units = (double)all, .peak_per_second = 1, .sustained_per_second = 1};
+    f->table.point_reads = f->table.writes = all;
+    f->table.partitions_read = f->table.partitions_written = 10;
+    f->table.rows_read = f->table.rows_written = 10;
+    f->partition.reads = f->row.reads = reads;
+    f->partition.writes = f->row.writes = writes;
+    f->partition.active_seconds = f->row.active_seconds = 90;
 }
 
 static void base_P03(fixture *f)
@@ -498,6 +513,14 @@ TEST(every_finding_says_what_was_seen)
     CHECK_INT(failures, 0);
 }
 
+TEST(rules_and_the_map_name_the_same_shares)
+{
+    tv_params params = tv_params_default(TV_EVIDENCE_LIVE);
+
+    CHECK(params.value[TV_PARAM_P01_share] == TV_SHARE_OF_PARTITION);
+    CHECK(params.value[TV_PARAM_P02_share] == TV_SHARE_OF_ENTITY);
+}
+
 TEST(no_evidence_is_no_finding)
 {
     for (int mode = TV_EVIDENCE_LIVE; mode <= TV_EVIDENCE_RUN; mode++) {
@@ -639,6 +662,7 @@ int main(void)
         cmocka_unit_test(rules_find_what_they_should),
         cmocka_unit_test(every_rule_has_cases_that_fire_and_that_do_not),
         cmocka_unit_test(every_finding_says_what_was_seen),
+        cmocka_unit_test(rules_and_the_map_name_the_same_shares),
         cmocka_unit_test(no_evidence_is_no_finding),
         cmocka_unit_test(dated_tables_are_one_family),
         cmocka_unit_test(the_most_costly_is_first),

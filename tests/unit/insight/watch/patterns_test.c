@@ -387,8 +387,22 @@ TEST(a_partition_for_each_time_is_followed)
 
 TEST(few_inserts_are_not_judged)
 {
-    insert_many(UPWARDS, 150, 1000 * MS);
+    insert_many(UPWARDS, 49, 1000 * MS);
     CHECK_INT(judged(NULL)->direction.windows, 0);
+    insert_many(UPWARDS, 60, 1000 * MS);
+    CHECK_INT(judged(NULL)->direction.windows, 1);
+}
+
+/* At the least number of inserts that a window has, for twelve hours. */
+TEST(few_spread_inserts_do_not_move_it_either)
+{
+    int moved = 0;
+
+    for (int hour = 0; hour < 12; hour++) {
+        insert_many(SPREAD, 3600 * 5 / 6, 1200 * MS);
+        moved += (int)(judged(NULL)->direction.windows_up + judged(NULL)->direction.windows_down);
+    }
+    CHECK_INT(moved, 0);
 }
 
 /* --- heavy keys --- */
@@ -541,6 +555,7 @@ int main(void)
         ONE(spread_inserts_do_not),
         ONE(a_partition_for_each_time_is_followed),
         ONE(few_inserts_are_not_judged),
+        ONE(few_spread_inserts_do_not_move_it_either),
         ONE(the_heaviest_partitions_are_found_among_many),
         ONE(sustained_is_what_three_slots_had),
         ONE(retries_are_requests_with_the_id_of_a_failed_one),

@@ -27,6 +27,10 @@ static const struct {
 } mutants[] = {
     {"a write of any instant is taken, on clocks that differ", TV_MUTANT_NO_CLOCK_COMPARE,
      rados_sim_main, "nothing_is_lost_or_torn_whatever_the_order"},
+    {"a delete does not note what instant its row had", TV_MUTANT_NO_GONE, rados_sim_main,
+     "nothing_is_lost_or_torn_whatever_the_order"},
+    {"a row is put where there was a later one", TV_MUTANT_NO_GONE_COMPARE, rados_sim_main,
+     "nothing_is_lost_or_torn_whatever_the_order"},
     {"a write is acknowledged whatever comes of it", TV_MUTANT_EARLY_ANSWER, rados_sim_main,
      "nothing_is_lost_or_torn_whatever_the_order"},
     {"a drop is answered without a fence", TV_MUTANT_UNFENCED_DROP, drops_main,

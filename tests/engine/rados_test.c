@@ -53,6 +53,18 @@ static int set_up(void **state)
     return set_up_with(NULL);
 }
 
+/* A store whose nodes all know that writes may be late. */
+static int set_up_late(void **state)
+{
+    set_up(state);
+    CHECK_OK(tv_route_raise_level(pool, TV_ROUTE_LEVEL_LATE));
+    tv_engine_close(engine);
+    tv_engine_close(other);
+    engine = open_node(pool, 0);
+    other = open_node(other_pool, 0);
+    return 0;
+}
+
 static int set_up_threads(void **state)
 {
     (void)state;
@@ -658,6 +670,206 @@ TEST(instants_grow_in_a_range_whatever_the_clocks_say)
     CHECK_OK(WRITE(engine, put("a", "4")));
 }
 
+/* Writes that may be late: rows that hold their instants. */
+enum { MS = TV_TICKS_PER_SECOND / 1000 };
+
+static tv_err write_late(tv_engine *by, int64_t stamp, tv_change expected, tv_change change,
+                         int64_t gone)
+{
+    tv_write_batch batch = {.stamp = stamp, .may_be_late = true, .gone = gone};
+
+    tv_write_batch_add(&batch, expected);
+    tv_write_batch_add(&batch, change);
+    tv_err err = tv_engine_write(by, &batch);
+    tv_write_batch_done(&batch);
+    return err;
+}
+
+static tv_err insert_late(tv_engine *by, int64_t stamp, const char *key)
+{
+    return write_late(by, stamp, expect_absent(key), put(key, "x"), 0);
+}
+
+static tv_err update_late(tv_engine *by, int64_t stamp, const char *key)
+{
+    return write_late(by, stamp, expect(key, "x"), put(key, "x"), 0);
+}
+
+/* Both nodes have been here: they know that the range's clock is at least the later of these. */
+static int64_t both_begin(void)
+{
+    int64_t begin = tv_instant_next() + 1000 * MS;
+
+    CHECK_OK(insert_late(engine, begin - 1, "a1"));
+    CHECK_OK(insert_late(other, begin, "a2"));
+    return begin;
+}
+
+TEST(writes_of_different_rows_overtake_each_other)
+{
+    int64_t begin = both_begin();
+
+    CHECK_OK(insert_late(other, begin + 200 * MS, "b"));
+    CHECK_OK(insert_late(engine, begin + 100 * MS, "c"));
+    CHECK_OK(update_late(engine, begin + 101 * MS, "b"));
+    CHECK_OK(update_late(other, begin + 50 * MS, "b"));
+    CHECK_INT(metric(engine, "rados_clock_refusals_total"), 0);
+    CHECK_INT(metric(other, "rados_clock_refusals_total"), 0);
+    /* What goes by the order of instants is not late, and nothing is behind it. */
+    CHECK_ERR(write_stamped(engine, begin, put("d", "1")), TV_ERR_CONFLICT);
+    CHECK_OK(write_stamped(engine, begin + 1, put("d", "1")));
+}
+
+TEST(a_write_is_late_by_less_than_a_second)
+{
+    int64_t begin = both_begin(), ahead = begin + TV_INSTANT_LATE_RAISE;
+
+    /* The latest that the range need not remember. */
+    CHECK_OK(insert_late(other, ahead, "b"));
+    CHECK_ERR(insert_late(engine, begin - TV_INSTANT_LATE_MAX, "c"), TV_ERR_CONFLICT);
+    CHECK_OK(insert_late(engine, begin - TV_INSTANT_LATE_MAX + 1, "c"));
+    CHECK_OK(insert_late(other, ahead + 1, "d"));
+    CHECK_ERR(insert_late(engine, ahead + 1 - TV_INSTANT_LATE_MAX, "e"), TV_ERR_CONFLICT);
+    CHECK_OK(insert_late(engine, ahead + 2 - TV_INSTANT_LATE_MAX, "e"));
+}
+
+TEST(a_row_is_not_put_at_an_earlier_instant_than_one_had_that_is_gone)
+{
+    int64_t begin = both_begin(), had = begin + 200 * MS;
+
+    CHECK_OK(insert_late(other, had, "e"));
+    CHECK_OK(write_late(other, had + 1, expect("e", "x"), del("e"), had));
+    CHECK_ERR(insert_late(engine, had - 1, "e"), TV_ERR_CONFLICT);
+    CHECK_ERR(insert_late(engine, had, "e"), TV_ERR_CONFLICT);
+    CHECK_INT(metric(engine, "rados_clock_refusals_total"), 2);
+    CHECK(tv_instant_next() > had);
+    /* Rows that are there are nobody else's. */
+    CHECK_OK(update_late(engine, begin + 1, "a2"));
+    CHECK_OK(insert_late(engine, had + 2, "e"));
+
+    /* A later delete of an earlier row. */
+    CHECK_OK(write_late(engine, had + 3, expect("e", "x"), del("e"), had + 2));
+    CHECK_OK(write_late(other, had - 1, expect("a2", "x"), del("a2"), begin + 1));
+    CHECK_ERR(insert_late(other, had + 3, "e"), TV_ERR_CONFLICT);
+}
+
+static bool has_attr(const char *object, tv_slice name)
+{
+    const tv_pool_step is_none = {TV_POOL_ATTR_IS, name, TV_LIT("")};
+
+    return tv_pool_change_now(other_pool, object, &is_none, 1, NULL) == TV_ERR_CONFLICT;
+}
+
+TEST(a_delete_of_an_old_row_holds_nobody_up)
+{
+    int64_t begin = both_begin(), later = begin + TV_INSTANT_LATE_MAX + TV_INSTANT_LATE_RAISE;
+
+    CHECK_OK(insert_late(other, begin + 100 * MS, "e"));
+    CHECK_OK(write_late(other, later + 100 * MS, expect("e", "x"), del("e"), begin + 100 * MS));
+    CHECK(!has_attr("tv.R.1", TV_RANGE_GONE));
+    CHECK_OK(insert_late(engine, later, "e"));
+    CHECK_OK(write_late(other, later + 200 * MS, expect("e", "x"), del("e"), later));
+    CHECK(has_attr("tv.R.1", TV_RANGE_GONE));
+}
+
+TEST(who_could_not_set_the_clock_goes_on_without)
+{
+    int64_t begin = both_begin();
+
+    CHECK_OK(insert_late(other, begin + 400 * MS, "b"));
+    CHECK_OK(insert_late(engine, begin + 399 * MS, "c"));
+    CHECK_INT(metric(engine, "rados_clock_refusals_total"), 1);
+    CHECK_OK(insert_late(engine, begin + 398 * MS, "d"));
+    CHECK_INT(metric(engine, "rados_clock_refusals_total"), 1);
+}
+
+TEST(nothing_is_late_where_nodes_may_not_know_of_it)
+{
+    int64_t begin = both_begin();
+
+    CHECK_OK(insert_late(other, begin + 2, "b"));
+    CHECK_ERR(insert_late(engine, begin + 1, "c"), TV_ERR_CONFLICT);
+    CHECK_OK(insert_late(engine, begin + 3, "c"));
+    CHECK_OK(write_late(engine, begin + 4, expect("c", "x"), del("c"), begin + 3));
+    CHECK(has_attr("tv.R.1", TV_RANGE_GONE));
+}
+
+/* What each function of a group says, and whether its batch may be late. */
+typedef struct speaker {
+    const char *key;
+    bool is_late_ok, writes, fails;
+} speaker;
+
+static tv_err speak(tv_txn *txn, void *ctx)
+{
+    const speaker *s = ctx;
+    tv_slice key = tv_slice_of(s->key), value;
+    tv_err err = tv_txn_get(txn, key, &value);
+
+    CHECK(err == TV_OK || err == TV_ERR_NOT_FOUND);
+    if (s->is_late_ok)
+        tv_txn_declare_late(txn);
+    if (s->writes)
+        tv_txn_put(txn, key, TV_LIT("x"));
+    return s->fails ? TV_ERR_ENTITY_EXISTS : TV_OK;
+}
+
+TEST(a_group_may_be_late_when_all_of_it_that_writes_may)
+{
+    static const struct {
+        const char *what;
+        speaker all[2];
+        bool is_refused;
+    } rows[] = {
+        {"both may", {{"a", true, true, false}, {"b", true, true, false}}, false},
+        {"the first may not", {{"a", false, true, false}, {"b", true, true, false}}, true},
+        {"the second may not", {{"a", true, true, false}, {"b", false, true, false}}, true},
+        {"who only reads is not asked",
+         {{"a", true, true, false}, {"b", false, false, false}},
+         false},
+        {"nor who has failed", {{"a", true, true, false}, {"b", false, true, true}}, false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tv_txn *txn = tv_txn_new(engine);
+
+        t_row = rows[i].what;
+        tv_txn_begin(txn);
+        for (int s = 0; s < 2; s++)
+            CHECK(tv_txn_run(txn, tv_slice_of(rows[i].all[s].key), speak,
+                             (void *)&rows[i].all[s]) == TV_OK ||
+                  rows[i].all[s].fails);
+        /* Another node is faster.  The first group of all learns where the range is. */
+        CHECK_OK(write_stamped(other, tv_instant_next(), put("c", "x")));
+        tv_err err = tv_txn_commit(txn);
+
+        if (i > 0)
+            CHECK_ERR(err, rows[i].is_refused ? TV_ERR_CONFLICT : TV_OK);
+        else
+            CHECK_ERR(err, TV_ERR_CONFLICT);
+        tv_txn_free(txn);
+    }
+}
+
+TEST(what_a_group_writes_after_a_row_that_is_gone_is_later)
+{
+    tv_txn *txn = tv_txn_new(engine);
+
+    tv_txn_begin(txn);
+
+    int64_t now = tv_txn_now(txn), ahead = now + 900 * MS;
+
+    tv_txn_note_gone(txn, ahead);
+    CHECK(tv_txn_stamp(txn) == ahead + 1);
+    /* Nobody has written that, and nobody goes by it. */
+    tv_txn_note_gone(txn, now + 1000 * MS);
+    tv_txn_pass(txn, TV_TICKS_MAX);
+    CHECK(tv_txn_stamp(txn) == ahead + 2);
+    tv_txn_begin(txn);
+    CHECK(tv_txn_now(txn) > ahead + 2 && tv_txn_now(txn) < now + 1000 * MS);
+    tv_txn_free(txn);
+}
+
 /*
  * A node that is 100 ms away from the pool.  Others are near, and one of them has written to the
  * range at the instant at which its change arrives.
@@ -949,10 +1161,11 @@ TEST(a_pool_of_another_format_is_refused_with_a_line)
     CHECK_OK(tv_pool_change_now(pool, TV_ROUTE_OBJECT, &newer, 1, NULL));
     CHECK_ERR(tv_rados_engine_open(&options, &opened, text, sizeof text), TV_ERR_CORRUPT);
     CHECK_TEXT(tv_slice_of(text),
-               "the pool is used by newer nodes (level 9); this tavolad knows level 1");
+               "the pool is used by newer nodes (level 9); this tavolad knows level 2");
 }
 
 #define CASE_OF(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define LATE(name) cmocka_unit_test_setup_teardown(name, set_up_late, tear_down)
 
 int main(void)
 {
@@ -980,6 +1193,14 @@ int main(void)
         CASE_OF(a_frozen_range_is_waited_for),
         CASE_OF(a_range_that_stays_frozen_times_out),
         CASE_OF(instants_grow_in_a_range_whatever_the_clocks_say),
+        LATE(writes_of_different_rows_overtake_each_other),
+        LATE(a_write_is_late_by_less_than_a_second),
+        LATE(a_row_is_not_put_at_an_earlier_instant_than_one_had_that_is_gone),
+        LATE(a_delete_of_an_old_row_holds_nobody_up),
+        LATE(who_could_not_set_the_clock_goes_on_without),
+        CASE_OF(nothing_is_late_where_nodes_may_not_know_of_it),
+        LATE(a_group_may_be_late_when_all_of_it_that_writes_may),
+        LATE(what_a_group_writes_after_a_row_that_is_gone_is_later),
         CASE_OF(a_full_pool_takes_deletes_only),
         CASE_OF(the_instant_of_a_group_is_later_than_what_it_has_fetched),
         CASE_OF(a_node_that_is_far_away_is_not_refused_again_and_again),

@@ -31,6 +31,7 @@ static const struct {
                                 SIM_EVERYTHING, 58},
     [TV_MUTANT_SAME_EPOCH] = {"a rollback gives the old epoch back", SIM_EVERYTHING},
     [TV_MUTANT_NO_CLOCK] = {"a new range's clock starts over", SIM_COUNTERS, 61},
+    [TV_MUTANT_NO_GONE_MOVE] = {"nor does it know what is gone", SIM_COUNTERS},
     [TV_MUTANT_CLEAN_UNGUARDED] = {"leftovers are removed whoever merges", SIM_CLEANING, 122},
     [TV_MUTANT_NO_FENCE] = {"a fence that does nothing", SIM_TABLES, 8},
 };

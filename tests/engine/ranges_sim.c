@@ -172,7 +172,7 @@ static tv_err read_row(node *n, tv_slice key, tv_arena *arena, tv_slice *ret_val
 }
 
 /* Whether the range has a later stamp; then the node goes by it. */
-static bool is_behind(node *n, tv_slice object, int64_t stamp)
+static bool is_behind(node *n, tv_slice object, tv_slice attr, int64_t stamp)
 {
     tv_range_work work = {.pool = n->pool};
     tv_slice clock;
@@ -180,7 +180,7 @@ static bool is_behind(node *n, tv_slice object, int64_t stamp)
     bool is = false;
 
     tv_arena_init(&work.keep);
-    if (tv_range_attr(&work, object, TV_RANGE_CLOCK, &clock) == TV_OK && clock.len &&
+    if (tv_range_attr(&work, object, attr, &clock) == TV_OK && clock.len &&
         tv_key_read_number(clock, &last) == TV_OK && last >= stamp) {
         is = true;
         n->clock = last;
@@ -190,13 +190,13 @@ static bool is_behind(node *n, tv_slice object, int64_t stamp)
 }
 
 /*
- * Put or delete (an empty value) one row, if it is as expected (no data: absent).
- * TV_ERR_CONFLICT: it is not.  TV_ERR_MOVED: the stamp is not later than that of the range; write
- * it with another.  `may_go_on`, if there is one, is asked after each new map, as a node looks at
- * its catalogues.
+ * Put or delete (an empty value) one row, if it is as expected (no data: absent).  `attr`: the
+ * clock that it goes by.  TV_ERR_CONFLICT: it is not.  TV_ERR_MOVED: the stamp is not later than
+ * that of the range; write it with another.  `may_go_on`, if there is one, is asked after each new
+ * map, as a node looks at its catalogues.
  */
-static tv_err write_row(node *n, tv_slice key, tv_slice expected, tv_slice value, int64_t stamp,
-                        bool (*may_go_on)(int table), int table)
+static tv_err write_row(node *n, tv_slice attr, tv_slice key, tv_slice expected, tv_slice value,
+                        int64_t stamp, bool (*may_go_on)(int table), int table)
 {
     tv_arena arena;
     tv_err err = TV_ERR_STOPPED;
@@ -208,9 +208,9 @@ static tv_err write_row(node *n, tv_slice key, tv_slice expected, tv_slice value
         const tv_route *route = &n->routes.ranges[tv_routes_find(&n->routes, key)];
         const tv_pool_step steps[] = {
             {TV_POOL_ATTR_IS, TV_RANGE_WRITE_EPOCH, route->epoch},
-            {TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, {digits, sizeof digits}},
+            {TV_POOL_ATTR_BELOW, attr, {digits, sizeof digits}},
             {expected.data ? TV_POOL_ROW_IS : TV_POOL_ROW_ABSENT, key, expected},
-            {TV_POOL_SET_ATTR, TV_RANGE_CLOCK, {digits, sizeof digits}},
+            {TV_POOL_SET_ATTR, attr, {digits, sizeof digits}},
             {value.len ? TV_POOL_PUT_ROW : TV_POOL_DELETE_ROW, key, value},
         };
         size_t refused;
@@ -221,7 +221,7 @@ static tv_err write_row(node *n, tv_slice key, tv_slice expected, tv_slice value
         tv_assert(err == TV_ERR_CONFLICT || err == TV_ERR_NOT_FOUND);
         the_sim->counts->refused_writes++;
         err = TV_ERR_MOVED;
-        if (is_behind(n, route->object, stamp))
+        if (is_behind(n, route->object, attr, stamp))
             break;
         be_refused(n, key, times);
         err = TV_ERR_STOPPED;
@@ -271,7 +271,8 @@ static void write_own(node *n, int writer)
     if (is_delete)
         row->delete_begun = version;
     do
-        err = write_row(n, tv_slice_of(key), row->is_there ? tv_slice_of(old) : TV_NONE,
+        err = write_row(n, TV_RANGE_CLOCK, tv_slice_of(key),
+                        row->is_there ? tv_slice_of(old) : TV_NONE,
                         is_delete ? TV_LIT("") : tv_slice_of(new), ++n->clock, NULL, 0);
     while (err == TV_ERR_MOVED);
     if (err == TV_ERR_CONFLICT)
@@ -306,7 +307,8 @@ static void count_up(node *n)
         if (old.data)
             sscanf(tv_range_text(&arena, old), ".%lld %lld", &count, &stamp_before);
         snprintf(new, sizeof new, ".%lld %lld", count + 1, (long long)stamp);
-        err = write_row(n, tv_slice_of(key), old, tv_slice_of(new), stamp, NULL, 0);
+        err = write_row(n, number % 2 ? TV_RANGE_GONE : TV_RANGE_CLOCK, tv_slice_of(key), old,
+                        tv_slice_of(new), stamp, NULL, 0);
         if (err == TV_OK && stamp <= stamp_before)
             violate("clock: %s was written at %lld after %lld", key, (long long)stamp,
                     stamp_before);
@@ -341,8 +343,8 @@ static void write_to_table(node *n)
         for (int i = dice(3) == 0 ? 30 : 0; i; i--)
             fake_yield(the_sim->cluster);
 
-        tv_err err =
-            write_row(n, tv_slice_of(key), old, TV_LIT(".row"), ++n->clock, is_live, table);
+        tv_err err = write_row(n, TV_RANGE_CLOCK, tv_slice_of(key), old, TV_LIT(".row"), ++n->clock,
+                               is_live, table);
 
         if (err == TV_OK && the_sim->is_gone[table])
             violate("fence: %s was written after its table was gone", key);

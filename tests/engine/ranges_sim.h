@@ -12,7 +12,7 @@
  *    after the acknowledgement (nothing lost, nothing stale);
  *  - a scan meets every row that is there all the time, in order and once;
  *  - rows that two writers change one after the other have growing stamps, although the writers'
- *    clocks differ;
+ *    clocks differ; by the one clock of a range or the other;
  *  - after a fence nobody writes to a dropped table any more, and its rows are gone after a drop;
  *  - when all have ended, there is no intent, no lock, no stray object and no leftover row.
  */

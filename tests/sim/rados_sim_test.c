@@ -21,6 +21,13 @@
  *  - a read or scan that begins after a write was answered finds that version or a later one;
  *  - a scan meets every partition once;
  *  - stamps grow with versions, though the nodes' clocks differ.
+ *
+ * Beside them, in two partitions, is an entity:
+ *
+ *     e   "stamp"          put where it is absent, put over, or deleted
+ *
+ * whose writes may be late in the store of every second seed.  Each is later than all that were
+ * there before, also than those that are gone.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -44,12 +51,14 @@ static const tv_slice cuts[] = {{"p2", 2}, {"p3", 2}, {"p5", 2}};
 typedef struct partition {
     char acked[VERSIONS_MAX][TAG_SIZE]; /* "" for those nobody was told of */
     int latest;                         /* that somebody was told of */
+    int64_t entity_stamp;               /* the latest that somebody has seen of its entity */
 } partition;
 
 typedef struct world {
     fake_cluster *cluster;
     partition partitions[PARTITIONS];
-    int writes, conflicts, deaths, unknown;
+    bool has_late;
+    int writes, conflicts, deaths, unknown, inserts, deletes, late;
     char failure[300]; /* the first */
 } world;
 
@@ -232,6 +241,61 @@ static void write_next(actor *a, tv_arena *arena)
     }
 }
 
+static int64_t stamp_in(tv_slice value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.*s", TV_FMT(value));
+    return strtoll(text, NULL, 10);
+}
+
+static void see_stamp(partition *p, int64_t stamp)
+{
+    if (p->entity_stamp < stamp)
+        p->entity_stamp = stamp;
+}
+
+/* Put the entity of a partition, put it over, or delete it, as services do. */
+static void write_entity(actor *a, tv_arena *arena)
+{
+    world *w = a->node->world;
+    int which = (int)fake_random(w->cluster, 2);
+    partition *p = &w->partitions[which];
+    tv_slice key = key_of(arena, which, 'e'), old;
+    int64_t now = tv_clock_ticks() + a->node->skew, had = 0;
+    tv_err err = a->node->engine->ops->get_many(a->node->engine, &key, 1, arena, &old);
+
+    if (err)
+        return;
+    if (old.data)
+        see_stamp(p, had = stamp_in(old));
+
+    bool is_delete = old.data && fake_random(w->cluster, 2), is_behind = now < p->entity_stamp;
+    int64_t stamp = now > had ? now : had + 1, before = p->entity_stamp;
+    tv_write_batch batch = {
+        .first_stamp = now, .stamp = stamp, .may_be_late = true, .gone = is_delete ? had : 0};
+
+    tv_write_batch_add(&batch, old.data ? (tv_change){TV_CHANGE_EXPECT_VALUE, key, old}
+                                        : (tv_change){TV_CHANGE_EXPECT_ABSENT, key, TV_NONE});
+    tv_write_batch_add(&batch, is_delete
+                                   ? (tv_change){TV_CHANGE_DELETE, key, TV_NONE}
+                                   : (tv_change){TV_CHANGE_PUT, key,
+                                                 tv_arena_printf(arena, "%lld", (long long)stamp)});
+    err = tv_engine_write(a->node->engine, &batch);
+    tv_write_batch_done(&batch);
+    if (err)
+        return;
+    w->deletes += is_delete;
+    w->inserts += !is_delete && !old.data;
+    w->late += is_behind;
+    if (is_delete)
+        return;
+    if (stamp <= before)
+        note_failure(w, "p%d: an entity was put at %lld where there was one of %lld", which,
+                     (long long)stamp, (long long)before);
+    see_stamp(p, stamp);
+}
+
 /* Every partition that has a version is met, once, and is no older than when the scan began. */
 static void scan_all(actor *a, tv_arena *arena)
 {
@@ -293,6 +357,10 @@ static void act(void *ctx)
             fake_refuse_changes(w->cluster, 1, 1,
                                 fake_random(w->cluster, 2) ? TV_ERR_DISK_FULL : TV_ERR_IO);
             break;
+        case 3:
+        case 4:
+            write_entity(a, &arena);
+            break;
         default:
             write_next(a, &arena);
         }
@@ -344,13 +412,16 @@ static void run_seed(uint64_t seed, world *w)
 
     w->cluster = fake_cluster_new(
         &(fake_options){.seed = seed, .has_short_pages = true, .drops_notices = true});
+    w->has_late = seed % 2;
     for (int i = 0; i < 4; i++) {
         nodes[i] = (node){
             .world = w,
             .is_mortal = i == 1 || i == 2,
-            .skew = (int64_t)fake_random(w->cluster, TV_TICKS_PER_SECOND / 20),
+            .skew = (int64_t)fake_random(w->cluster, TV_TICKS_PER_SECOND / (w->has_late ? 2 : 20)),
         };
         node_start(&nodes[i]);
+        if (i == 0 && w->has_late && tv_route_raise_level(nodes[0].pool, TV_ROUTE_LEVEL_LATE))
+            note_failure(w, "cannot raise the level");
     }
     for (int i = 0; i < ACTORS; i++) {
         actors[i] = (actor){.node = &nodes[i < 3 ? i : 0], .id = i};
@@ -379,14 +450,20 @@ TEST(nothing_is_lost_or_torn_whatever_the_order)
         total.conflicts += w->conflicts;
         total.deaths += w->deaths;
         total.unknown += w->unknown;
+        total.inserts += w->inserts;
+        total.deletes += w->deletes;
+        total.late += w->late;
         snprintf(total.failure, sizeof total.failure, "%s", w->failure);
         free(w);
         if (total.failure[0])
             CHECK_FAIL("TAVOLA_SEED=%llu: %s", (unsigned long long)first + (unsigned long long)i,
                        total.failure);
     }
-    printf("# %d runs: %d writes, %d conflicts, %d of unknown outcome, %d deaths\n", count,
-           total.writes, total.conflicts, total.unknown, total.deaths);
+    printf(
+        "# %d runs: %d writes, %d conflicts, %d of unknown outcome, %d deaths; %d inserts and %d "
+        "deletes of entities, %d by a clock behind them\n",
+        count, total.writes, total.conflicts, total.unknown, total.deaths, total.inserts,
+        total.deletes, total.late);
     CHECK(total.writes > 0);
     if (count > 1)
         CHECK(total.conflicts > 0 && total.deaths > 0 && total.unknown > 0);

@@ -150,6 +150,7 @@ static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *cha
 
     if (command->kind == TV_TABLE_OP_DELETE_ENTITY) {
         tv_txn_delete(txn, change->key);
+        tv_txn_note_gone(txn, old_timestamp);
         return TV_OK;
     }
 
@@ -159,6 +160,7 @@ static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *cha
     /* ETags of one entity strictly increase, even when two writes meet in one tick. */
     change->timestamp = stamp > old_timestamp ? stamp : old_timestamp + 1;
     tv_assert(change->timestamp > old_timestamp);
+    tv_txn_pass(txn, change->timestamp);
     tv_entity_set_timestamp(change->value, change->timestamp);
     tv_txn_put(txn, change->key, change->value);
     return TV_OK;
@@ -179,6 +181,7 @@ static tv_err run(tv_txn *txn, void *ctx)
 
     if (only_deletes(set))
         tv_txn_declare_freeing(txn);
+    tv_txn_declare_late(txn);
     set->failed = 0;
     set->merged_bytes = 0;
     if (atomic_load(&set->table->is_dropped))

@@ -100,6 +100,11 @@ typedef struct tv_engine_ops {
      * A shared engine also sees to it that instants grow in each range, whatever
      * the nodes' clocks say: TV_ERR_CONFLICT when batch->first_stamp is not later
      * than the stamp of every batch before it; instants (instant.h) are then later.
+     *
+     * A batch that may be late can be taken although it is not later, by less than
+     * TV_INSTANT_LATE_MAX.  Its author sees to it that a row gets later instants than it had; the
+     * engine, that a row which is put where there is none gets a later one than all rows had which
+     * were there before (batch->gone).
      */
     tv_err (*write)(tv_engine *engine, const tv_write_batch *batch);
 

@@ -16,7 +16,10 @@
  *
  * A shared engine has no such row: there each range of the storage remembers the
  * latest instant that was written to it, and refuses earlier ones, so instants grow
- * in each range, whatever the clocks of the nodes say (tv_instant_follow).
+ * in each range, whatever the clocks of the nodes say (tv_instant_follow).  Batches whose
+ * rows each have an instant of their own may be a little late (tv_txn_declare_late): there instants
+ * grow for each row, and in the range they are never TV_INSTANT_LATE_MAX + TV_INSTANT_LATE_RAISE
+ * behind.
  */
 #ifndef TV_STORE_ENGINE_INSTANT_H
 #define TV_STORE_ENGINE_INSTANT_H
@@ -28,6 +31,11 @@
 
 /** How far instants may run ahead of what the store remembers. */
 #define TV_INSTANT_STEP TV_TICKS_PER_SECOND
+
+/** How far behind the latest that a range remembers a batch may be that may be late. */
+#define TV_INSTANT_LATE_MAX (TV_TICKS_PER_SECOND / 4 * 3)
+/** How far ahead of it such batches may be before one of them makes the range remember its own. */
+#define TV_INSTANT_LATE_RAISE (TV_TICKS_PER_SECOND / 4)
 
 /** How far instants run ahead of the clock at most, for others' sake: see tv_instant_follow. */
 #define TV_INSTANT_LEAD_MAX (5 * TV_TICKS_PER_SECOND)

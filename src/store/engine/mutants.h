@@ -16,16 +16,19 @@ enum {
     TV_MUTANT_OPEN_B_FIRST,         /* B takes writes while A still answers */
     TV_MUTANT_SAME_EPOCH,           /* a rollback gives A its old epoch back */
     TV_MUTANT_NO_CLOCK,             /* B's clock starts over */
+    TV_MUTANT_NO_GONE_MOVE,         /* B does not know what is gone */
     TV_MUTANT_CLEAN_UNGUARDED,      /* leftovers are removed whoever merges */
     TV_MUTANT_NO_FENCE,             /* a fence that does nothing */
     TV_MUTANT_RANGES_END,
     /* Writes, and what nodes know of each other's drops. */
     TV_MUTANT_NO_CLOCK_COMPARE = TV_MUTANT_RANGES_END, /* a write of any instant is taken */
-    TV_MUTANT_EARLY_ANSWER,  /* a write is acknowledged whatever comes of it */
-    TV_MUTANT_UNFENCED_DROP, /* a drop is answered without a fence */
-    TV_MUTANT_EARLY_MAP,     /* a map is used before the catalogues were read for it */
-    TV_MUTANT_BLIND_CREATE,  /* a name is given out again whether its last table is fenced or not */
-    TV_MUTANT_BLIND_LOOK,    /* likewise it is called absent */
+    TV_MUTANT_NO_GONE,         /* a delete does not note what instant its row had */
+    TV_MUTANT_NO_GONE_COMPARE, /* a row is put where there was a later one */
+    TV_MUTANT_EARLY_ANSWER,    /* a write is acknowledged whatever comes of it */
+    TV_MUTANT_UNFENCED_DROP,   /* a drop is answered without a fence */
+    TV_MUTANT_EARLY_MAP,       /* a map is used before the catalogues were read for it */
+    TV_MUTANT_BLIND_CREATE, /* a name is given out again whether its last table is fenced or not */
+    TV_MUTANT_BLIND_LOOK,   /* likewise it is called absent */
     TV_MUTANTS_END,
 };
 extern int tv_mutant;

@@ -99,6 +99,9 @@ struct tv_txn {
     size_t steps;          /* see tv_txn_steps */
     bool is_freeing;       /* the function that runs has said so */
     bool has_other_writes; /* of functions that have not */
+    bool is_late_ok;       /* as is_freeing: see tv_txn_declare_late */
+    bool has_prompt_writes;
+    int64_t gone; /* see tv_txn_note_gone; 0 for none */
     tv_write_batch batch;
     tv_txn_tally *tally; /* or NULL */
     tv_change *asides;   /* in the arena */
@@ -162,7 +165,8 @@ void tv_txn_begin(tv_txn *txn)
     txn->order_count = txn->undo_ordered = 0;
     txn->asides = NULL; /* the arena had them */
     txn->aside_count = txn->aside_size = 0;
-    txn->has_other_writes = txn->has_guessed = false;
+    txn->has_other_writes = txn->has_prompt_writes = txn->has_guessed = false;
+    txn->gone = 0;
     txn->time_noted = 0;
     txn->now = txn->next_stamp = tv_instant_next();
     txn->fences = txn->engine->ops->fences ? txn->engine->ops->fences(txn->engine) : 0;
@@ -440,6 +444,38 @@ void tv_txn_declare_freeing(tv_txn *txn)
     txn->is_freeing = true;
 }
 
+void tv_txn_declare_late(tv_txn *txn)
+{
+    tv_assert(txn->partition.data != NULL);
+    txn->is_late_ok = true;
+}
+
+/*
+ * Of no batch that the storage takes: this one is too late, and runs again, or the row is damaged
+ * and nobody else is to go by it.
+ */
+static bool is_far_ahead(const tv_txn *txn, int64_t instant)
+{
+    return instant - txn->now >= TV_INSTANT_LATE_MAX + TV_INSTANT_LATE_RAISE;
+}
+
+void tv_txn_pass(tv_txn *txn, int64_t instant)
+{
+    /* Elsewhere they only grow. */
+    if (!txn->engine->ops->is_shared || is_far_ahead(txn, instant))
+        return;
+    if (txn->next_stamp <= instant)
+        txn->next_stamp = instant + 1;
+    tv_instant_pass(instant);
+}
+
+void tv_txn_note_gone(tv_txn *txn, int64_t instant)
+{
+    tv_txn_pass(txn, instant);
+    if (txn->gone < instant && !is_far_ahead(txn, instant))
+        txn->gone = instant;
+}
+
 static int compare_numbers(const void *a, const void *b, void *rows)
 {
     const txn_row *row_a = (const txn_row *)rows + *(const uint32_t *)a;
@@ -656,7 +692,7 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
 
     tv_assert(partition.len > 0 && txn->partition.data == NULL);
     txn->partition = partition;
-    txn->is_freeing = false;
+    txn->is_freeing = txn->is_late_ok = false;
     txn->lacks_memory = false;
     err = fn(txn, ctx);
     if (err == TV_OK && txn->lacks_memory)
@@ -665,6 +701,7 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
     tv_assert(txn->scans_open == 0);
     if (err == TV_OK) {
         txn->has_other_writes |= !txn->is_freeing && txn->undo_count > savepoint;
+        txn->has_prompt_writes |= !txn->is_late_ok && txn->undo_count > savepoint;
         return TV_OK;
     }
 
@@ -780,6 +817,8 @@ static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
 
     tv_write_batch_clear(&txn->batch);
     txn->batch.is_freeing = !txn->has_other_writes;
+    txn->batch.may_be_late = !txn->has_prompt_writes;
+    txn->batch.gone = txn->gone;
     txn->batch.fences = txn->fences;
     for (size_t i = 0; i < txn->row_count; i++) {
         const txn_row *row = &txn->rows[i];

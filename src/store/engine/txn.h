@@ -149,6 +149,21 @@ void tv_txn_delete(tv_txn *txn, tv_slice key);
 void tv_txn_declare_freeing(tv_txn *txn);
 
 /**
+ * What this function writes may be late in shared storage (tv_engine_ops.write): it puts a row only
+ * over one that it has got, or where it has seen that there is none, and with a later instant than
+ * the one before, which it tells tv_txn_pass; of a row that it deletes it tells tv_txn_note_gone.
+ * Nobody goes by the order of its instants and those of other rows.  A group may be late when all
+ * of its functions that write have said so.
+ */
+void tv_txn_declare_late(tv_txn *txn);
+
+/** What comes later in the group, and on this node, has later instants than this one. */
+void tv_txn_pass(tv_txn *txn, int64_t instant);
+
+/** The same for that of a row which is deleted: also for one of its key on any node. */
+void tv_txn_note_gone(tv_txn *txn, int64_t instant);
+
+/**
  * A scan: the rows of the partition in [from, to), in the order of their keys,
  * as this function would leave them.
  *

@@ -131,6 +131,7 @@ static tv_err read_map(tv_maps *maps, tv_map **ret_map)
 
     map->version = routes.version;
     map->drops = routes.drops;
+    map->level = routes.level;
     map->ranges = tv_arena_zalloc(&map->arena, routes.range_count * sizeof *map->ranges);
     for (size_t i = 0; i < routes.range_count; i++) {
         const tv_route *route = &routes.ranges[i];

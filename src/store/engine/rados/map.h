@@ -37,6 +37,7 @@ typedef struct tv_range {
 typedef struct tv_map {
     atomic_int refs;
     uint64_t version, drops;
+    int64_t level;    /* of the store */
     tv_range *ranges; /* the first starts at "" */
     size_t count;
     tv_arena arena; /* that all of it is in */
@@ -100,6 +101,7 @@ typedef struct tv_range_lane_use {
     _Atomic uint64_t write_ns; /* time in which a write was under way */
     _Atomic int64_t rows_more; /* puts of rows that were expected to be absent, less deletes */
     _Atomic unsigned refused_in_row; /* write operations, for their instants */
+    _Atomic int64_t clock, gone;     /* what the range's are at least; 0: not known, see write.c */
 } tv_range_lane_use;
 
 /** Belongs to an object of a range as long as the map has it.  read.c has the rest of it. */

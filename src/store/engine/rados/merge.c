@@ -92,19 +92,19 @@ static tv_err freeze(merge *m)
 }
 
 /* The left clock is the later of the two; its range is written to all the time. */
-static tv_err raise_clock(merge *m)
+static tv_err raise_clock(merge *m, size_t which)
 {
-    tv_slice clock, now;
+    tv_slice clock, now, attr = tv_range_clocks[which];
     tv_err err;
 
-    err = tv_range_attr(m->work, m->intent.other, TV_RANGE_CLOCK, &clock);
-    if (err || clock.len == 0 || TV_MUTANT(NO_CLOCK))
+    err = tv_range_clock(m->work, m->intent.other, which, &clock);
+    if (err || clock.len == 0)
         return err;
 
     const tv_pool_step steps[] = {
         {TV_POOL_ATTR_IS, TV_RANGE_MERGE, m->intent.id},
-        {TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, clock},
-        {TV_POOL_SET_ATTR, TV_RANGE_CLOCK, clock},
+        {TV_POOL_ATTR_BELOW, attr, clock},
+        {TV_POOL_SET_ATTR, attr, clock},
     };
 
     err = tv_pool_change_now(m->work->pool, tv_range_text(&m->work->keep, m->intent.object), steps,
@@ -127,7 +127,9 @@ static tv_err copy_changed(merge *m)
 
     if (!TV_MUTANT(NO_MERGE_SECOND_READ))
         err = tv_copy_again(&m->copy, (tv_copy_guard){TV_RANGE_WRITE_EPOCH, m->frozen}, &changed);
-    return err ? err : raise_clock(m);
+    for (size_t i = 0; i < TV_RANGE_CLOCKS && err == TV_OK; i++)
+        err = raise_clock(m, i);
+    return err;
 }
 
 /* 6. */

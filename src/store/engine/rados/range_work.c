@@ -118,6 +118,17 @@ tv_err tv_range_attr(tv_range_work *work, tv_slice object, tv_slice attr, tv_sli
     return TV_OK;
 }
 
+const tv_slice tv_range_clocks[TV_RANGE_CLOCKS] = {{"clk", 3}, {"gone", 4}};
+
+tv_err tv_range_clock(tv_range_work *work, tv_slice object, size_t which, tv_slice *ret_value)
+{
+    tv_err err = tv_range_attr(work, object, tv_range_clocks[which], ret_value);
+
+    if (which == 0 ? TV_MUTANT(NO_CLOCK) : TV_MUTANT(NO_GONE_MOVE))
+        *ret_value = TV_LIT("");
+    return err;
+}
+
 int64_t tv_range_ms_since(int64_t begin_ns)
 {
     return (tv_clock_mono_ns() - begin_ns) / 1000000;

@@ -15,7 +15,7 @@
  *  (3) B takes writes only when it has all rows, and A has taken none since they were read.
  *  (4) An object may hold rows outside the range's bounds.  Nobody reads them, and they are
  *      removed before the range's bounds grow over them again.
- *  (5) Instants of a range grow: B's clock begins where A's was.
+ *  (5) Instants of a range grow: B's clocks begin where A's were (tv_range_clocks).
  *
  *     split of A at `cut`                  wep, rep of A    of B             who can read, write
  *     1 intent, g|B                        e      e         -                A, A
@@ -35,7 +35,7 @@
  *     2 A: rows in B's bounds go, mrg      e    e    id         f    f
  *     3 copy B's rows to A                 e    e    id         f    f
  *     4 freeze B                           e    e    id         F    f
- *     5 look at the rows again, B's clock  e    e    id         F    f
+ *     5 look at the rows again, B's clocks e    e    id         F    f
  *     6 publish A with B's bounds          e    e    id         F    f
  *     7 remove B                           e    e    id         -
  *     8 A has the new epoch                new  new  ""         -

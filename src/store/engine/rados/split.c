@@ -102,22 +102,20 @@ static tv_err copy_changed(split *s)
 /* 6. */
 static tv_err open_for_reads(split *s)
 {
-    tv_slice clock;
-    tv_err err;
+    tv_pool_step changes[3] = {{TV_POOL_SET_ATTR, TV_RANGE_READ_EPOCH, s->intent.new_epoch}};
+    size_t count = 1;
 
-    err = tv_range_attr(s->work, s->intent.object, TV_RANGE_CLOCK, &clock);
-    if (err)
-        return err;
-    if (TV_MUTANT(NO_CLOCK))
-        clock = TV_LIT("");
+    for (size_t i = 0; i < TV_RANGE_CLOCKS; i++) {
+        tv_slice clock;
+        tv_err err = tv_range_clock(s->work, s->intent.object, i, &clock);
 
-    const tv_pool_step changes[] = {
-        {TV_POOL_SET_ATTR, TV_RANGE_READ_EPOCH, s->intent.new_epoch},
-        {TV_POOL_SET_ATTR, TV_RANGE_CLOCK, clock},
-    };
-
-    /* A range that nothing was written to has no clock. */
-    return tv_range_step(s->work, s->intent.other, s->closed, changes, clock.len ? 2 : 1);
+        if (err)
+            return err;
+        /* A range that nothing was written to has none. */
+        if (clock.len)
+            changes[count++] = (tv_pool_step){TV_POOL_SET_ATTR, tv_range_clocks[i], clock};
+    }
+    return tv_range_step(s->work, s->intent.other, s->closed, changes, count);
 }
 
 /* 7. */

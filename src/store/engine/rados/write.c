@@ -9,6 +9,35 @@
  * An operation that is refused has changed nothing, so it can be sent again,
  * to wherever the rows are now: the comparison of the rows still holds or fails as
  * it should.
+ *
+ * Nodes overtake each other all the time, so the clock would refuse many writes for nothing.
+ * Those of entities may be late, because nobody goes by the order of the instants of two
+ * entities.  What must hold for one entity, a key of the range:
+ *
+ *     Whatever is put there has a later instant than all that was ever there.
+ *
+ * Over an entity that is there the author sees to it: the operation compares the row.  Where
+ * there is none the range must know what was there.  Let L be TV_INSTANT_LATE_MAX.
+ *
+ *  (1) The range's clock, clk, and its attribute `gone` only grow, and go with the rows when
+ *      ranges are split or merged.
+ *  (2) Every operation with instants compares clk < first + L, if it may be late; else clk < first,
+ *      and sets clk to the last of them.
+ *  (3) One that expects a row to be absent, as all do that put a new one, compares gone < first.
+ *  (4) After one that deletes a row with the instant x,  x <= clk - L  or  x <= gone.
+ *
+ * So when a new row comes with `first`, all that were deleted had x < first: by (2) or by (3).  For
+ * (4) the node knows a clk and a gone that the range has at least: those that it has set or read
+ * last.  By these nothing needs to be done for most deletes, as x is seldom of the last second;
+ * otherwise the operation sets gone to its own instant.
+ *
+ * So that clk - L is not long ago, an operation that may be late sets clk too, when it is ahead of
+ * the clk that is known by more than TV_INSTANT_LATE_RAISE.  It is then refused if another was
+ * faster, which happens a few times in a second and not with each write.
+ *
+ * Stores of a level below TV_ROUTE_LEVEL_LATE may have nodes that know nothing of `gone`.  So
+ * nothing may be late there; and what a node knows of a range begins with an operation that is
+ * not late, or with the clk that has refused it: all that was there before is behind its instants.
  */
 #include "base/assert.h"
 #include "base/deadline.h"
@@ -27,8 +56,10 @@ typedef struct operation {
     size_t *changes; /* for each step, the change it was made of */
     size_t rows, bytes;
     int64_t rows_more;
-    bool has_puts;
-    char first_stamp[CLOCK_DIGITS], stamp[CLOCK_DIGITS];
+    bool has_puts, has_inserts;
+    bool may_be_late;
+    bool sets_clock, sets_gone; /* to the batch's stamp */
+    char below_clock[CLOCK_DIGITS], below_gone[CLOCK_DIGITS], stamp[CLOCK_DIGITS];
 } operation;
 
 static void add(operation *op, tv_pool_kind kind, tv_slice key, tv_slice value)
@@ -84,36 +115,44 @@ static const tv_change *add_conditions(operation *op, const tv_change **of_key, 
     return last;
 }
 
-/*
- * The steps of a batch.  The first two are the epoch, which is filled in when the range is known,
- * and the clock, if there is something to write.
- */
-static void operation_init(operation *op, const tv_write_batch *batch)
+static void add_below(operation *op, tv_slice attr, char digits[CLOCK_DIGITS], int64_t instant)
 {
-    const tv_change **sorted, **last;
+    tv_key_put_number(digits, instant, CLOCK_DIGITS);
+    add(op, TV_POOL_ATTR_BELOW, attr, (tv_slice){digits, CLOCK_DIGITS});
+}
+
+/* What is compared with the range's clocks, and whether they are set: (2) to (4). */
+static void add_clocks(operation *op, const tv_write_batch *batch, const tv_map *map,
+                       tv_range_lane_use *use)
+{
+    int64_t first = tv_write_batch_first_stamp(batch), stamp = batch->stamp;
+    int64_t clock = atomic_load(&use->clock), gone = atomic_load(&use->gone), below = first;
+
+    op->may_be_late = batch->may_be_late && map->level >= TV_ROUTE_LEVEL_LATE && clock;
+    op->sets_clock = !op->may_be_late || stamp > clock + TV_INSTANT_LATE_RAISE;
+    if (op->may_be_late) {
+        below = first + TV_INSTANT_LATE_MAX;
+        if (op->sets_clock && below > stamp)
+            below = stamp;
+    }
+    if (!TV_MUTANT(NO_CLOCK_COMPARE))
+        add_below(op, TV_RANGE_CLOCK, op->below_clock, below);
+
+    if (op->sets_clock)
+        clock = stamp;
+    op->sets_gone =
+        batch->gone > clock - TV_INSTANT_LATE_MAX && batch->gone > gone && !TV_MUTANT(NO_GONE);
+    if ((op->has_inserts && !TV_MUTANT(NO_GONE_COMPARE)) || op->sets_gone)
+        add_below(op, TV_RANGE_GONE, op->below_gone, op->has_inserts ? first : stamp);
+    tv_key_put_number(op->stamp, stamp, CLOCK_DIGITS);
+}
+
+/* Of the batch's changes: what is expected of all rows, and then what they become. */
+static void add_rows(operation *op, const tv_write_batch *batch, const tv_change **sorted)
+{
+    const tv_change **last = tv_arena_alloc(&op->arena, batch->count * sizeof *last);
     size_t last_count = 0;
-    bool has_changes = false;
 
-    *op = (operation){0};
-    tv_arena_init(&op->arena);
-    sorted = tv_arena_alloc(&op->arena, batch->count * sizeof *sorted);
-    last = tv_arena_alloc(&op->arena, batch->count * sizeof *last);
-    op->steps = tv_arena_alloc(&op->arena, (batch->count + 3) * sizeof *op->steps);
-    for (size_t i = 0; i < batch->count; i++) {
-        sorted[i] = &batch->changes[i];
-        has_changes |= is_change(sorted[i]);
-    }
-    qsort(sorted, batch->count, sizeof *sorted, compare_changes);
-
-    add(op, TV_POOL_ATTR_IS, TV_RANGE_WRITE_EPOCH, TV_NONE);
-    bool has_stamp = has_changes && batch->stamp;
-
-    if (has_stamp) {
-        tv_key_put_number(op->stamp, batch->stamp, CLOCK_DIGITS);
-        tv_key_put_number(op->first_stamp, tv_write_batch_first_stamp(batch), CLOCK_DIGITS);
-        if (!TV_MUTANT(NO_CLOCK_COMPARE))
-            add(op, TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, (tv_slice){op->first_stamp, CLOCK_DIGITS});
-    }
     for (size_t i = 0, next; i < batch->count; i = next) {
         for (next = i + 1; next < batch->count && tv_slice_eq(sorted[i]->key, sorted[next]->key);)
             next++;
@@ -130,9 +169,36 @@ static void operation_init(operation *op, const tv_write_batch *batch)
         if (last[i]->kind == TV_CHANGE_DELETE)
             add(op, TV_POOL_DELETE_ROW, last[i]->key, TV_NONE);
     }
-    if (has_stamp)
-        add(op, TV_POOL_SET_ATTR, TV_RANGE_CLOCK, (tv_slice){op->stamp, CLOCK_DIGITS});
     op->rows = last_count;
+}
+
+/* The steps of a batch for its range: the epoch, the clocks if there is something to write, rows.
+ */
+static void operation_init(operation *op, const tv_write_batch *batch, const tv_map *map,
+                           const tv_range *range)
+{
+    const tv_change **sorted;
+    bool has_changes = false;
+
+    *op = (operation){0};
+    tv_arena_init(&op->arena);
+    sorted = tv_arena_alloc(&op->arena, batch->count * sizeof *sorted);
+    op->steps = tv_arena_alloc(&op->arena, (batch->count + 5) * sizeof *op->steps);
+    for (size_t i = 0; i < batch->count; i++) {
+        sorted[i] = &batch->changes[i];
+        has_changes |= is_change(sorted[i]);
+        op->has_inserts |= sorted[i]->kind == TV_CHANGE_EXPECT_ABSENT;
+    }
+    qsort(sorted, batch->count, sizeof *sorted, compare_changes);
+
+    add(op, TV_POOL_ATTR_IS, TV_RANGE_WRITE_EPOCH, range->epoch);
+    if (has_changes && batch->stamp)
+        add_clocks(op, batch, map, &range->lane->use);
+    add_rows(op, batch, sorted);
+    if (op->sets_clock)
+        add(op, TV_POOL_SET_ATTR, TV_RANGE_CLOCK, (tv_slice){op->stamp, CLOCK_DIGITS});
+    if (op->sets_gone)
+        add(op, TV_POOL_SET_ATTR, TV_RANGE_GONE, (tv_slice){op->stamp, CLOCK_DIGITS});
 }
 
 static bool is_within(const tv_range *range, const tv_write_batch *batch)
@@ -144,23 +210,68 @@ static bool is_within(const tv_range *range, const tv_write_batch *batch)
     return true;
 }
 
-/* What the object says: its epoch for writes and its clock.  TV_ERR_NOT_FOUND as read. */
+/* What the object says: its epoch for writes and its clocks. */
+typedef struct attributes {
+    tv_slice epoch;
+    int64_t clock, gone;
+} attributes;
+
+/* TV_ERR_NOT_FOUND as read. */
 static tv_err read_attributes(tv_rados_engine *rados, const char *object, tv_arena *arena,
-                              tv_slice *ret_epoch, int64_t *ret_clock)
+                              attributes *ret)
 {
     tv_pool_read read = {.object = object, .kind = TV_POOL_READ_ATTRS, .arena = arena};
     tv_err err;
 
-    *ret_epoch = TV_LIT("");
-    *ret_clock = 0;
+    *ret = (attributes){.epoch = TV_LIT("")};
     err = tv_pool_read_now(rados->pool, &read);
     for (size_t i = 0; i < read.row_count && err == TV_OK; i++) {
-        if (tv_slice_eq(read.rows[i].key, TV_RANGE_WRITE_EPOCH))
-            *ret_epoch = read.rows[i].value;
-        else if (tv_slice_eq(read.rows[i].key, TV_RANGE_CLOCK))
-            err = tv_key_read_number(read.rows[i].value, ret_clock);
+        const tv_pool_row *row = &read.rows[i];
+
+        if (tv_slice_eq(row->key, TV_RANGE_WRITE_EPOCH))
+            ret->epoch = row->value;
+        else if (tv_slice_eq(row->key, TV_RANGE_CLOCK))
+            err = tv_key_read_number(row->value, &ret->clock);
+        else if (tv_slice_eq(row->key, TV_RANGE_GONE))
+            err = tv_key_read_number(row->value, &ret->gone);
     }
     return err;
+}
+
+static void raise_to(_Atomic int64_t *known, int64_t instant)
+{
+    int64_t last = atomic_load(known);
+
+    while (last < instant && !atomic_compare_exchange_weak(known, &last, instant))
+        ;
+}
+
+/* The range's clocks are at least this.  Below that level it says nothing, see above. */
+static void note_clocks(const tv_map *map, tv_range_lane_use *use, int64_t clock, int64_t gone)
+{
+    if (map->level < TV_ROUTE_LEVEL_LATE)
+        return;
+    raise_to(&use->clock, clock);
+    raise_to(&use->gone, gone);
+}
+
+/*
+ * The range's clocks have refused an operation.  TV_OK: it has wanted to set one that was set by
+ * another, and can be sent without that.  TV_ERR_CONFLICT: it needs a later instant, and the next
+ * one is later.
+ */
+static tv_err be_overtaken(const tv_map *map, tv_range_lane_use *use, const tv_write_batch *batch,
+                           const operation *op, const attributes *now)
+{
+    int64_t first = tv_write_batch_first_stamp(batch);
+    bool gone_is_later = op->has_inserts && now->gone >= first;
+
+    note_clocks(map, use, now->clock, now->gone);
+    tv_instant_follow(gone_is_later && now->gone > now->clock ? now->gone : now->clock, first,
+                      atomic_fetch_add(&use->refused_in_row, 1) + 1);
+    if (op->may_be_late && now->clock < first + TV_INSTANT_LATE_MAX && !gone_is_later)
+        return TV_OK;
+    return TV_ERR_CONFLICT;
 }
 
 /*
@@ -168,25 +279,24 @@ static tv_err read_attributes(tv_rados_engine *rados, const char *object, tv_are
  * TV_ERR_CONFLICT: it was its instant, and the next one is later.
  */
 static tv_err find_out(tv_rados_engine *rados, const tv_map *map, const tv_range *range,
-                       int64_t sent, tv_rados_patience *patience)
+                       const tv_write_batch *batch, const operation *op,
+                       tv_rados_patience *patience)
 {
+    attributes now;
     tv_arena arena;
-    tv_slice epoch;
-    int64_t clock;
     tv_err err;
 
     tv_arena_init(&arena);
-    err = read_attributes(rados, range->object, &arena, &epoch, &clock);
+    err = read_attributes(rados, range->object, &arena, &now);
     bool is_gone = err == TV_ERR_NOT_FOUND;
 
     if (is_gone)
         err = TV_OK;
     if (err) {
         /* nothing was found out */
-    } else if (!is_gone && tv_slice_eq(epoch, range->epoch)) {
+    } else if (!is_gone && tv_slice_eq(now.epoch, range->epoch)) {
         atomic_fetch_add(&rados->clock_refusals, 1);
-        tv_instant_follow(clock, sent, atomic_fetch_add(&range->lane->use.refused_in_row, 1) + 1);
-        err = TV_ERR_CONFLICT;
+        err = be_overtaken(map, &range->lane->use, batch, op, &now);
     } else {
         atomic_fetch_add(&rados->moved, 1);
         /* A frozen range stays in the map as it is until the change is published. */
@@ -196,14 +306,63 @@ static tv_err find_out(tv_rados_engine *rados, const tv_map *map, const tv_range
     return err;
 }
 
-/* One try, by one map.  TV_ERR_NOT_FOUND: not answered yet, try again. */
-static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write_batch *batch,
-                       operation *op, tv_rados_patience *patience)
+/* It was done. */
+static void note_done(const tv_map *map, const tv_range *range, const tv_write_batch *batch,
+                      const operation *op)
 {
-    const tv_range *range = tv_map_find(map, batch->changes[0].key);
+    tv_range_lane_use *use = &range->lane->use;
+
+    atomic_fetch_add(&use->write_rows, op->rows);
+    atomic_fetch_add(&use->write_bytes, op->bytes);
+    atomic_fetch_add(&use->rows_more, op->rows_more);
+    note_clocks(map, use, op->sets_clock ? batch->stamp : 0, op->sets_gone ? batch->stamp : 0);
+    /* One that may be late shows nothing of how late the next is that may not. */
+    if (op->sets_clock)
+        atomic_store(&use->refused_in_row, 0);
+    tv_range_lane_note_use(range->lane, batch->changes[batch->count / 2].key, op->rows);
+}
+
+/* One try, on the range that the map says. */
+static tv_err write_to(tv_rados_engine *rados, const tv_map *map, const tv_range *range,
+                       const tv_write_batch *batch, operation *op, tv_rados_patience *patience)
+{
     tv_range_lane_use *use = &range->lane->use;
     tv_rados_op watched;
     size_t refused;
+    tv_err err;
+
+    if (op->has_puts && !batch->is_freeing && atomic_load(&rados->is_full))
+        return TV_ERR_DISK_FULL;
+    tv_rados_op_begin(rados, &watched);
+    err = tv_pool_change_in_time(rados->pool, range->object, op->steps, op->count, &refused);
+    int64_t ns = tv_rados_op_end(rados, &watched, &rados->writes, op->rows, op->bytes);
+
+    if (TV_MUTANT(EARLY_ANSWER))
+        err = TV_OK;
+    atomic_fetch_add(&use->write_ops, 1);
+    atomic_fetch_add(&use->write_ns, (uint64_t)ns);
+    if (err == TV_OK) {
+        note_done(map, range, batch, op);
+        return tv_point("write.after_ack") ? TV_ERR_IO : TV_OK;
+    }
+    if (err == TV_ERR_CONFLICT && refused != TV_POOL_NO_STEP) {
+        atomic_fetch_add(&rados->conflicts, 1);
+        return TV_ERR_CONFLICT;
+    }
+    if (tv_rados_is_astray(err)) {
+        err = find_out(rados, map, range, batch, op, patience);
+        return err == TV_OK ? TV_ERR_NOT_FOUND : err;
+    }
+    /* Shut out, and it may have been done before that; or not answered, and it may yet be done. */
+    return err == TV_ERR_STOPPED || err == TV_ERR_TIMED_OUT ? TV_ERR_IO : err;
+}
+
+/* One try, by one map.  TV_ERR_NOT_FOUND: not answered yet, try again. */
+static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write_batch *batch,
+                       tv_rados_patience *patience)
+{
+    const tv_range *range = tv_map_find(map, batch->changes[0].key);
+    operation op;
     tv_err err;
 
     /* The catalogues have been read again since; its author has not looked at them. */
@@ -216,56 +375,26 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         return TV_ERR_TIMED_OUT; /* and that it is not done is certain, unlike below */
     if (tv_point("write.before"))
         return TV_ERR_IO;
-    op->steps[0].value = range->epoch;
-    tv_rados_op_begin(rados, &watched);
-    err = tv_pool_change_in_time(rados->pool, range->object, op->steps, op->count, &refused);
-    int64_t ns = tv_rados_op_end(rados, &watched, &rados->writes, op->rows, op->bytes);
-
-    if (TV_MUTANT(EARLY_ANSWER))
-        err = TV_OK;
-    atomic_fetch_add(&use->write_ops, 1);
-    atomic_fetch_add(&use->write_ns, (uint64_t)ns);
-    if (err == TV_OK) {
-        atomic_fetch_add(&use->write_rows, op->rows);
-        atomic_fetch_add(&use->write_bytes, op->bytes);
-        atomic_fetch_add(&use->rows_more, op->rows_more);
-        atomic_store(&use->refused_in_row, 0);
-        tv_range_lane_note_use(range->lane, batch->changes[batch->count / 2].key, op->rows);
-        return tv_point("write.after_ack") ? TV_ERR_IO : TV_OK;
-    }
-    if (err == TV_ERR_CONFLICT && refused != TV_POOL_NO_STEP) {
-        atomic_fetch_add(&rados->conflicts, 1);
-        return TV_ERR_CONFLICT;
-    }
-    if (tv_rados_is_astray(err)) {
-        err = find_out(rados, map, range, tv_write_batch_first_stamp(batch), patience);
-        return err == TV_OK ? TV_ERR_NOT_FOUND : err;
-    }
-    /* Shut out, and it may have been done before that; or not answered, and it may yet be done. */
-    return err == TV_ERR_STOPPED || err == TV_ERR_TIMED_OUT ? TV_ERR_IO : err;
+    operation_init(&op, batch, map, range);
+    err = write_to(rados, map, range, batch, &op, patience);
+    tv_arena_done(&op.arena);
+    return err;
 }
 
 tv_err tv_rados_write(tv_engine *engine, const tv_write_batch *batch)
 {
     tv_rados_engine *rados = tv_rados_of(engine);
     tv_rados_patience patience = {.key = batch->count ? batch->changes[0].key : TV_NONE};
-    operation op;
     tv_err err;
 
     if (batch->count == 0)
         return TV_OK;
 
-    operation_init(&op, batch);
-    if (op.has_puts && !batch->is_freeing && atomic_load(&rados->is_full)) {
-        err = TV_ERR_DISK_FULL;
-    } else {
-        do {
-            tv_map *map = tv_maps_get(rados->maps);
+    do {
+        tv_map *map = tv_maps_get(rados->maps);
 
-            err = write_by(rados, map, batch, &op, &patience);
-            tv_map_unref(map);
-        } while (err == TV_ERR_NOT_FOUND);
-    }
-    tv_arena_done(&op.arena);
+        err = write_by(rados, map, batch, &patience);
+        tv_map_unref(map);
+    } while (err == TV_ERR_NOT_FOUND);
     return err;
 }

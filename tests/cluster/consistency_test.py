@@ -6,7 +6,7 @@ killed and stopped until they are taken for dead, an OSD is killed and returns, 
 restarted, ranges split and merge all the time, and the clock of one node is 3 s ahead.  Then
 
   (1) every partition's history is linearizable (linear.py), no ETag stands for two values, and
-      ETags of a row only grow;
+      ETags of a row only grow, and those of a partition are less than a second behind;
   (2) no message was given out twice, and none is lost (queues.py);
   (3) a table that nobody changes was met whole by every scan, over all ranges.
 

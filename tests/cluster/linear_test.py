@@ -3,7 +3,7 @@
 import random
 import unittest
 
-from cluster import linear
+from cluster import linear, record
 from cluster.linear import ABSENT, ANY, EXISTS, MISMATCH, OK, Change, Op
 
 
@@ -125,6 +125,14 @@ class Finds(unittest.TestCase):
         self.assertTrue(linear.etag_errors([("r", "a", "e1"), ("r", "b", "e1")]))
         self.assertTrue(linear.etag_errors([("r", "a", "e1"), ("r", "a", "e2")]))
         self.assertFalse(linear.etag_errors([("r", "a", "e1"), ("r", "b", "e2"), ("s", "c", "e1")]))
+
+    def test_an_etag_that_is_behind(self):
+        behind = record.backward_stamps
+        self.assertTrue(behind([(0, 1, 100), (2, 3, 100)]))
+        self.assertFalse(behind([(0, 1, 100), (2, 3, 101)]))
+        self.assertFalse(behind([(0, 3, 100), (2, 4, 50)]), "at the same time")
+        self.assertTrue(behind([(0, 1, 100), (2, 3, 90)], 10))
+        self.assertFalse(behind([(0, 1, 100), (2, 3, 91)], 10))
 
     def test_random_histories_of_a_store_with_one_fault(self):
         """A write that is acknowledged and lost is found wherever it is, if it is read once."""

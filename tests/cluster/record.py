@@ -9,6 +9,7 @@ import time
 
 from cluster import linear
 
+LATE_TICKS = 10**7  # ETags of different rows of a partition are less than a second behind
 STAMP = re.compile(r"datetime'(\d{4}-\d\d-\d\dT\d\d)%3A(\d\d)%3A(\d\d)(?:\.(\d{1,7}))?Z'")
 
 
@@ -83,9 +84,14 @@ class Record:
                 found.append(f"partition {partition}: {error}")
             found += [f"partition {partition}: {error}"
                       for error in linear.etag_errors(self.etags[partition])]
+        together = collections.defaultdict(list)
         for (partition, row), writes in sorted(self.writes.items()):
+            together[partition] += writes
             found += [f"partition {partition}, row {row}: {error}"
                       for error in backward_stamps(writes)]
+        for partition, writes in together.items():
+            found += [f"partition {partition}: {error}"
+                      for error in backward_stamps(writes, LATE_TICKS)]
         return found
 
     def gaps(self, since, until):
@@ -97,8 +103,8 @@ class Record:
         return longest
 
 
-def backward_stamps(writes):
-    """Writes to one row that began when another had been answered, and have no later ETag."""
+def backward_stamps(writes, by=0):
+    """Writes that began when another had been answered, and whose ETag is so far behind, in ticks."""
     errors = []
     ends = sorted((answered, stamp) for _, answered, stamp in writes)
     highest, index = 0, 0
@@ -106,7 +112,7 @@ def backward_stamps(writes):
         while index < len(ends) and ends[index][0] < called:
             highest = max(highest, ends[index][1])
             index += 1
-        if stamp <= highest:
+        if stamp <= highest - by:
             errors.append(f"a write called at {called:.4f} has the ETag {stamp}, "
                           f"and one answered before that has {highest}")
     return errors

@@ -327,6 +327,54 @@ test("with the keyboard alone: a scan that asks, history, edit, undo, insert, cl
   await close(page);
 });
 
+test("an insert begins at PartitionKey, asks whether an empty key is meant, and offers known properties with their types", async () => {
+  const page = await open();
+  await makeTable(page, "Inserted", ["HR"], 3);
+  await go(page, "t/Inserted/rows", ".gr");
+  await page.focus(".grid");
+  await page.keyboard.press("i");
+  await page.waitForFunction(() => document.activeElement.getAttribute("aria-label") === "PartitionKey");
+  const save = ".editor .ift .btn.primary";
+  assert.equal(await page.isDisabled(save), true);
+  await page.keyboard.type("HR");
+  assert.equal(await page.isDisabled(save), true, "RowKey is empty");
+  await page.check("text=an empty RowKey is meant");
+  assert.equal(await page.isDisabled(save), false);
+  await page.fill('.prop input[aria-label="RowKey"]', "x");
+  await page.fill('.prop input[aria-label="RowKey"]', "");
+  assert.equal(await page.isDisabled(save), false, "it was meant before");
+  await page.click("[aria-label='Add Age']");
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Age");
+  await page.keyboard.type("7");
+  await page.click("text=Add a property");
+  await page.keyboard.type("Name");
+  await page.fill(".prop:last-child input[aria-label='new property']", "Ada");
+  assert.equal(await page.$("[aria-label='Add Name']"), null);
+  await page.click(save);
+  await toastSays(page, /HR \/ "" inserted/);
+  const { Age, Name } = await stored(page, "Inserted", "");
+  assert.deepEqual([Age, Name], [7, "Ada"]);
+  // A clone has its PartitionKey.
+  await page.focus(".grid");
+  await page.keyboard.press("c");
+  await page.waitForFunction(() => document.activeElement.getAttribute("aria-label") === "RowKey");
+  await close(page);
+});
+
+test("what has read and returned nothing says so, and an empty table says what can be done", async () => {
+  const page = await open();
+  await makeTable(page, "Wasted", ["a"], 1100);
+  await go(page, `t/Wasted/rows?f=${encodeURIComponent("Name eq 'nobody'")}`, ".status b");
+  await page.waitForFunction(() => /1,100 examined.*All were read for nothing/.test(document.querySelector(".status").textContent));
+  await ask(page, "POST", tablePath("Tables"), JSON.stringify({ TableName: "Nothing" }));
+  await go(page, "t/Nothing/rows", ".empty");
+  await page.click("text=insert an entity");
+  await page.waitForSelector(".editor");
+  await page.click(".empty >> text=import a file");
+  await page.waitForSelector(".io");
+  await close(page);
+});
+
 test("with the mouse: edit with another type, replace, insert, delete, undo", async () => {
   const page = await open({ expected: [/404/] });
   await makeTable(page, "Moused", ["HR"], 3);

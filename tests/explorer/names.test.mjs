@@ -53,6 +53,7 @@ test("the keyboard alone: a test entity, its table in the tree, a language, copy
   await tabTo(page, "Copy Connection string");
   await page.keyboard.press("Enter");
   await eventually(async () => assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=Eby8.*TableEndpoint=http/));
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await page.textContent(".ends .val >> nth=-1"), "what is copied is what is shown");
   await tabTo(page, "curl");
   await page.keyboard.press("Enter");
   await page.waitForSelector("pre[aria-label='curl code']");
@@ -302,6 +303,48 @@ test("a key after g that is no second key means what it means alone", async () =
   await page.clock.runFor(60_000);
   await page.keyboard.press("s");
   await page.waitForSelector(".log");
+  await close(page);
+});
+
+test("? shows the keys, ? or Esc goes back to where one was, and its grid has the focus", async () => {
+  const page = await open();
+  await makeTable(page, "Returned", ["x"], 5);
+  for (const key of ["Escape", "?"]) {
+    await go(page, "t/Returned/rows", ".gr");
+    await page.keyboard.press("?");
+    await page.waitForSelector(".keys");
+    await page.keyboard.press(key);
+    await page.waitForFunction(() => document.activeElement?.matches(".grid"));
+    assert.equal(await page.evaluate(() => location.hash.split("?")[0]), "#/t/Returned/rows");
+  }
+  await close(page);
+});
+
+test("a dialog goes with the view that it was opened over", async () => {
+  const page = await open();
+  await makeTable(page, "Asked", ["x"], 1);
+  await go(page, "account", ".list");
+  await go(page, "t/Asked/rows", ".gr");
+  await page.click("text=Delete table");
+  await page.waitForSelector("dialog");
+  await page.goBack();
+  await page.waitForSelector("input[aria-label='Filter names of the account']");
+  assert.equal(await page.$("dialog"), null);
+  await close(page);
+});
+
+test("after Go to the grid has the focus, also when it was open already", async () => {
+  const page = await open();
+  await makeTable(page, "Focused", ["x"], 5);
+  await page.waitForSelector(node("Focused"));
+  for (let i = 0; i < 2; i++) {
+    await page.focus(".goto");
+    await page.keyboard.press("Control+k");
+    await page.waitForSelector(".pal input");
+    await page.keyboard.type("focused");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement?.matches(".grid") && document.querySelector(".gr"));
+  }
   await close(page);
 });
 

@@ -179,19 +179,32 @@ export async function copy(text, what, from) {
 export const copyButton = (text, what, label = `Copy ${what}`) =>
   h('button', { class: 'btn quiet small', 'aria-label': label, title: label, onclick: event => copy(typeof text === 'function' ? text() : text, what, event.target.closest('.copied')) }, icon('copy'));
 
+const dialogs = new Set(); // that are open: {address, leave()}
+
+/** Close those that were opened over another view than the one that the address names now. */
+export function closeLeftDialogs() {
+  for (const each of [...dialogs]) if (each.address !== location.hash) each.leave();
+}
+
 /**
- * A dialog over the page: focus stays in it and comes back; Escape leaves it.  `build(close)`
- * gives its content.  Resolves with what close() was called with.
+ * A dialog over the page: focus stays in it and comes back; Escape leaves it, and so does going to
+ * another view.  `build(close)` gives its content.  Resolves with what close() was called with.
  */
 export function dialog(label, build, wide) {
   const before = document.activeElement;
   return new Promise(resolve => {
-    const close = result => {
+    const end = result => {
+      dialogs.delete(entry);
       box.close();
       box.remove();
-      if (before && before.isConnected) before.focus();
       resolve(result);
     };
+    const close = result => {
+      end(result);
+      (before?.isConnected ? before : document.getElementById('main'))?.focus(); // what is drawn again may have lost it
+    };
+    const entry = { address: location.hash, leave: () => end(undefined) };
+    dialogs.add(entry);
     const box = h('dialog', { class: wide ? 'dlg wide' : 'dlg', 'aria-label': label });
     box.addEventListener('cancel', event => { event.preventDefault(); close(undefined); });
     fill(box, null, [build(close)]);

@@ -5,7 +5,7 @@ import { h, put, icon, say, toast, ask, dialog, count, visible, bytes, instant }
 import * as api from './api.js';
 import { TYPES, problemOf, convert, entityCost } from './values.js';
 
-const PROPERTIES_MAX = 252, ENTITY_BYTES_MAX = 1 << 20, NAME_MAX = 255;
+const OFFERS_MAX = 12, PROPERTIES_MAX = 252, ENTITY_BYTES_MAX = 1 << 20, NAME_MAX = 255;
 const KEYS = ['PartitionKey', 'RowKey'];
 const NAME = /^[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}\p{Cf}_]*$/u;
 
@@ -32,10 +32,13 @@ class Row {
     this.draw();
   }
 
+  /** A key that is empty is a key like others, and seldom meant: an insert asks. */
+  get isForgotten() { return this.isKey && this.editor.isInsert && this.text === '' && !this.isMeantEmpty; }
   get isKey() { return KEYS.includes(this.name) && !this.isAdded; }
   get isChanged() { return this.isNew || this.isRemoved || this.type !== this.base.type || this.text !== this.base.value; }
   problem() {
     if (this.isRemoved) return '';
+    if (this.isForgotten) return `${this.name} is empty.`;
     if (this.isKey) return keyProblem(this.text);
     return (this.isAdded ? nameProblem(this.name) || (this.editor.rows.some(row => row !== this && row.name === this.name && !row.isRemoved) ? 'There is one of this name.' : '') : '') || problemOf(this.type, this.text);
   }
@@ -54,12 +57,26 @@ class Row {
       Object.entries(TYPES).map(([id, each]) => h('option', { value: id }, each.name)));
     type.value = this.type;
     put(this.node,
-      this.isAdded ? h('input', { class: 'field mono name', type: 'text', placeholder: 'Name', 'aria-label': 'Name of the property', value: this.name, oninput: event => { this.name = event.target.value; this.check(); editor.changed(); } }) : h('span', { class: 'name mono', title: this.name }, this.name),
+      this.isAdded ? h('input', { class: 'field mono name', type: 'text', placeholder: 'Name', 'aria-label': 'Name of the property', list: 'known-names', value: this.name, oninput: event => this.rename(event.target.value) }) : h('span', { class: 'name mono', title: this.name }, this.name),
       this.isKey || this.name === 'Timestamp' ? h('span', { class: 'tag' }, TYPES[this.type].name) : type,
       isFixed ? h('span', { class: 'val mono', dir: 'auto' }, this.name === 'Timestamp' ? instant(this.text) : visible(this.text)) : field,
       !this.isKey && this.name !== 'Timestamp' && h('button', { class: 'btn quiet small', 'aria-label': this.isRemoved ? `Put ${label} back` : `Remove ${label}`, title: this.isRemoved ? 'Put back' : 'Remove', onclick: () => { if (this.isAdded) editor.drop(this); else { this.isRemoved = !this.isRemoved; this.draw(); editor.changed(); } } }, this.isRemoved ? 'Put back' : icon('close', 14)),
       this.note);
     this.check();
+  }
+
+  /** A name that other entities have comes with its type, while no value is typed. */
+  rename(name) {
+    const type = this.editor.known.find(([each]) => each === name)?.[1];
+    this.name = name;
+    if (type && this.text === '' && type !== this.type) {
+      this.type = type;
+      if (type === 'Edm.Boolean') this.text = 'false';
+      this.draw();
+      this.node.querySelector('.name').focus();
+    }
+    this.check();
+    this.editor.changed();
   }
 
   edit(text) {
@@ -73,7 +90,14 @@ class Row {
     this.field?.setAttribute('aria-invalid', String(!!problem));
     this.node.classList.toggle('changed', this.isChanged && !this.editor.isInsert);
     this.node.classList.toggle('removed', this.isRemoved);
+    if (this.isKey && this.editor.isInsert && this.text === '') { this.askWhetherEmpty(); return; }
     put(this.note, problem ? h('span', { class: 'bad' }, problem) : !this.isNew && this.isChanged && !this.isRemoved ? `was ${this.base.type !== this.type ? `${TYPES[this.base.type].name} ` : ''}${visible(this.base.value.slice(0, 80))}` : '');
+  }
+
+  /** Drawn once, so that the focus of the box stays. */
+  askWhetherEmpty() {
+    if (this.note.querySelector('input')) return;
+    put(this.note, h('label', { class: 'row' }, h('input', { type: 'checkbox', checked: !!this.isMeantEmpty, onchange: event => { this.isMeantEmpty = event.target.checked; this.check(); this.editor.changed(); } }), `an empty ${this.name} is meant`));
   }
 
   key(event) {
@@ -83,9 +107,10 @@ class Row {
 }
 
 export class Editor {
-  /** An entity that is there, or null for one to insert, like `from`.  on: {close, saved(entity), removed}. */
-  constructor(table, entity, { from, on }) {
-    Object.assign(this, { table, base: entity, isInsert: !entity, on, how: 'merge' });
+  /** An entity that is there, or null for one to insert, like `from`; `known`: types by names of properties.  on: {close, saved(entity), removed}. */
+  constructor(table, entity, { from, known, on }) {
+    Object.assign(this, { table, base: entity, isInsert: !entity, isClone: !!from, on, how: 'merge', known: [...known].filter(([name, type]) => TYPES[type] && name !== 'Timestamp' && !KEYS.includes(name)) });
+    this.offers = h('div', { class: 'row' });
     this.list = h('div', { class: 'props' });
     this.meter = h('span', { class: 'muted num' });
     this.trouble = h('div', { role: 'alert' });
@@ -99,7 +124,7 @@ export class Editor {
       h('div', { class: 'ihd' }, h('h2', { title: entity ? `${entity.partition} / ${entity.row}` : '' }, entity ? `${visible(entity.partition)} / ${visible(entity.row)}` : from ? 'Clone' : 'Insert'), h('span', { class: 'grow' }),
         !this.isInsert && h('button', { class: 'btn quiet small', onclick: () => this.remove() }, 'Delete'), h('button', { class: 'btn quiet small', 'aria-label': 'Close', onclick: () => this.close() }, icon('close'))),
       this.trouble, this.list,
-      h('div', { class: 'iadd' }, h('button', { class: 'btn quiet small', onclick: () => this.add('', { type: 'Edm.String', value: '' }) }, icon('plus', 14), 'Add a property')),
+      h('div', { class: 'iadd' }, h('button', { class: 'btn quiet small', onclick: () => this.add('', { type: 'Edm.String', value: '' }) }, icon('plus', 14), 'Add a property'), this.offers, h('datalist', { id: 'known-names' }, this.known.map(([name]) => h('option', { value: name })))),
       h('div', { class: 'ift' }, !this.isInsert && h('div', { class: 'row' }, this.modeSwitch(), this.sends), h('div', { class: 'row' }, this.meter, h('span', { class: 'grow' }), this.saveButton)));
     this.draw();
   }
@@ -117,7 +142,7 @@ export class Editor {
   }
 
   focus() {
-    const row = this.isInsert ? this.rows.find(each => each.name === 'RowKey') : this.rows.find(each => each.field);
+    const row = this.isInsert ? this.rows.find(each => each.name === (this.isClone ? 'RowKey' : 'PartitionKey')) : this.rows.find(each => each.field);
     row?.field?.focus();
     if (this.isInsert) row?.field?.select?.();
   }
@@ -129,6 +154,19 @@ export class Editor {
     this.rows.push(row);
     this.draw();
     row.node.querySelector('.name').focus();
+  }
+
+  /** What other entities of the table have and this one has not yet. */
+  offer() {
+    const missing = this.known.filter(([name]) => !this.rows.some(row => row.name === name)).slice(0, OFFERS_MAX), names = missing.map(([name]) => name).join();
+    if (names === this.offered) return;
+    this.offered = names;
+    put(this.offers, missing.map(([name, type]) => h('button', { class: 'keychip', 'aria-label': `Add ${name}`, title: TYPES[type].name, onclick: () => this.addKnown(name, type) }, `+ ${name}`)));
+  }
+
+  addKnown(name, type) {
+    this.add(name, { type, value: type === 'Edm.Boolean' ? 'false' : '' });
+    this.rows[this.rows.length - 1].field.focus();
   }
 
   drop(row) {
@@ -144,6 +182,7 @@ export class Editor {
 
   changed() {
     if (!this.meter) return;
+    this.offer();
     const all = this.properties(), number = all.size - 2, cost = entityCost(all);
     const problem = this.rows.map(row => row.problem()).find(Boolean) || (number > PROPERTIES_MAX ? 'An entity has at most 252 properties.' : cost > ENTITY_BYTES_MAX ? 'An entity has at most 1 MiB.' : '');
     put(this.meter, `${count(number)} of ${PROPERTIES_MAX} properties, ${bytes(cost)} of 1 MiB`);

@@ -190,20 +190,21 @@ class RowsView {
   /** Nothing came of the query, and why that may be: what was compared with another type matches nothing. */
   drawEmpty() {
     const { bar, filter, pages } = this, warnings = bar.planned === filter && !bar.problem && bar.explained.warnings || [];
-    put(this.gridBox, h('div', { class: 'empty' }, h('p', null, filter.trim() ? 'No entity matches.' : 'This table is empty.'),
+    put(this.gridBox, h('div', { class: 'empty' }, filter.trim() ? h('p', null, 'No entity matches.')
+      : h('p', null, 'This table is empty: ', h('button', { class: 'linky', onclick: () => this.insert() }, 'insert an entity'), ', or ', h('a', { href: link('t', this.table, 'io') }, 'import a file'), '.'),
       warnings.map(text => h('p', { class: 'warns' }, `${text}.`)), pages.plan && filter.trim() && planChip(pages.plan)));
   }
 
   changed({ rows, shift = 0, cursor } = {}) {
     const { pages } = this;
-    const added = this.columns.add(rows || []);
+    const keysWere = this.columns.longest.join(), added = this.columns.add(rows || []), isWider = this.columns.longest.join() !== keysWere;
     if (added.length && pages.requests > 1) say(`${plural(added.length, 'more column')}`);
     if (pages.trouble && pages.returned === 0) put(this.gridBox, troubleBox(pages.trouble), h('p', { class: 'pad0' }, h('button', { class: 'btn', onclick: () => this.run(this.filter, false) }, 'Try again')));
     else if (this.isEmpty()) this.drawEmpty();
     else if (this.grid.node.parentNode !== this.gridBox) put(this.gridBox, this.grid.node);
     if (this.grid.source === pages) {
       if (cursor !== undefined) this.grid.moved(shift, cursor);
-      if (added.length || !this.grid.columns) this.grid.refresh(); else this.grid.rowsChanged();
+      if (added.length || isWider || !this.grid.columns) this.grid.refresh(); else this.grid.rowsChanged();
     } else if (pages.returned) this.grid.refresh();
     put(this.columnButton, `${this.columns.shown().length} of ${this.columns.all().length} columns`);
     this.drawStatus();
@@ -278,7 +279,7 @@ class RowsView {
     const ratio = pages.examined > 100 * Math.max(pages.returned, 1) && pages.examined > 1000;
     put(this.status,
       h('span', null, b(count(pages.returned)), ' returned', pages.isDone ? '' : ' so far'), h('span', null, b(count(pages.examined)), ' examined'), h('span', { class: 'wide' }, b(milliseconds(pages.ms))), h('span', { class: 'wide' }, b(count(pages.requests)), pages.requests === 1 ? ' page' : ' pages'),
-      ratio && h('span', { class: 'bad' }, `${count(Math.round(pages.examined / Math.max(pages.returned, 1)))} read for each that is returned.`),
+      ratio && h('span', { class: 'bad' }, pages.returned ? `${count(Math.round(pages.examined / pages.returned))} read for each that is returned.` : 'All were read for nothing.'),
       pages.trouble && h('span', { class: 'bad' }, pages.trouble.message, ' ', h('button', { class: 'btn small', onclick: () => { pages.trouble = null; this.grid.draw(); pages.more(); } }, 'Go on')),
       !pages.isDone && !pages.trouble && (this.loading || (pages.total === null && h('span', { class: 'row' }, h('button', { class: 'btn quiet small', onclick: () => pages.more() }, 'Next 1,000'), h('button', { class: 'btn quiet small', onclick: () => this.loadAll() }, 'All')))),
       pages.length > 100 && h('button', { class: 'btn quiet small', 'aria-haspopup': 'dialog', title: 'Go to a row (G)', onclick: () => this.askWhere() }, 'Go to'), this.place,
@@ -339,12 +340,12 @@ class RowsView {
   async open(entity) {
     const { Editor } = await import('./entity.js');
     setQuery({ at: JSON.stringify([entity.partition, entity.row]) });
-    this.showEditor(new Editor(this.table, entity, { on: this.editorEvents() }));
+    this.showEditor(new Editor(this.table, entity, { known: this.columns.types(), on: this.editorEvents() }));
   }
 
   async insert(from) {
     const { Editor } = await import('./entity.js');
-    this.showEditor(new Editor(this.table, null, { from, on: this.editorEvents() }));
+    this.showEditor(new Editor(this.table, null, { from, known: this.columns.types(), on: this.editorEvents() }));
   }
 
   editorEvents() {

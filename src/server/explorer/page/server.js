@@ -112,7 +112,8 @@ export async function show() {
   function drawFacts() {
     const isFull = sum(metrics, 'tavola_disk_is_full') + sum(metrics, 'tavola_pool_is_full') > 0;
     put(line, h('span', { class: 'state' }, h('i', { class: isFull ? 'dot bad' : 'dot', 'aria-hidden': 'true' }), h('b', null, isFull ? `The ${isCluster ? 'pool' : 'disk'} is nearly full` : 'Up')),
-      [...hello.versions, `up ${lasting(sum(metrics, 'tavola_uptime_seconds'))}, since ${instant(hello.startedAt).slice(0, 19)}`, plural(sum(metrics, 'tavola_tables'), 'table'), plural(sum(metrics, 'tavola_queues'), 'queue'), plural(sum(metrics, 'tavola_containers'), 'container')].map(text => h('span', null, text)));
+      [...hello.versions, `up ${lasting(sum(metrics, 'tavola_uptime_seconds'))}, since ${instant(hello.startedAt).slice(0, 19)}`].map(text => h('span', null, text)),
+      h('a', { href: link('account') }, [['tables', 'table'], ['queues', 'queue'], ['containers', 'container']].map(([all, one]) => plural(sum(metrics, `tavola_${all}`), one)).join(', ')));
   }
 
   async function look() {

@@ -1,6 +1,6 @@
 // The frame: the login, the tree of names, the bar on top, and which view the address asks for.
 
-import { h, put, putAgain, icon, s, say, toast, dialog } from './dom.js';
+import { h, put, putAgain, icon, s, say, toast, dialog, closeLeftDialogs } from './dom.js';
 import * as api from './api.js';
 import { tableNames, factsOf, refreshTree, itemsOf, treeBox, filterField, drawTree, setUpTree, treePause, problemOfServer } from './tree.js';
 
@@ -131,6 +131,7 @@ export const troubleBox = trouble => h('div', { class: 'trouble', role: 'alert' 
 
 let leave = null, turn = 0, shownKey = '', wantedKey = '';
 let stays = false; // what is under way there outlives a lost server
+let wantsFocus = false; // by Go to, or back from the keys: the next view is to be worked in at once
 
 // A view that fails at its end does not keep the next one away.
 function leaveView() {
@@ -148,6 +149,7 @@ export async function render() {
   if (account !== api.currentAccount()) { api.useAccount(account); drawFrame(); refreshTree(); }
   drawTree();
   drawFoot();
+  closeLeftDialogs();
   root.querySelector('.app')?.classList.remove('nav');
   leaveView();
   const view = VIEWS[route.parts[0]];
@@ -169,6 +171,8 @@ export async function render() {
   }
   main.dataset.view = address; // which one it shows now
   if (key !== shownKey) { shownKey = key; main.focus({ preventScroll: true }); say(document.title); }
+  if (wantsFocus) main.querySelector('.grid')?.focus({ preventScroll: true });
+  wantsFocus = false;
 }
 
 function notThere(route) {
@@ -214,7 +218,27 @@ export async function goTo() {
   });
   goToIsOpen = false;
   if (href?.act) href.act();
-  else if (href) location.hash = href.href;
+  else if (href && href.href !== location.hash) { wantsFocus = true; location.hash = href.href; }
+  else if (href) (main.querySelector('.grid') || main).focus();
+}
+
+// --- the keys, and back from them ---
+
+let isFromView = false;
+function toKeys() {
+  isFromView = true;
+  location.hash = link('help');
+}
+
+/** What Escape means where nothing else has taken it: the menu of a small window goes, and so does the list of keys. */
+function escape() {
+  const app = root.querySelector('.app.nav');
+  if (app) { app.classList.remove('nav'); app.querySelector('.menu')?.focus(); return true; }
+  if (readRoute().parts[0] !== 'help') return false;
+  wantsFocus = true;
+  if (isFromView) history.back(); else location.hash = link('start');
+  isFromView = false;
+  return true;
 }
 
 // --- keys that work everywhere but in fields ---
@@ -239,7 +263,10 @@ addEventListener('keydown', event => {
     else if (event.key === 's') location.hash = link('server');
     event.preventDefault();
   } else if (event.key === 'g') waitsForSecond = true;
-  else if (event.key === '?') location.hash = link('help');
+  else if (event.key === '?' || event.key === 'Escape') {
+    if (event.key === '?' && readRoute().parts[0] !== 'help') toKeys();
+    else if (escape()) event.preventDefault();
+  }
   else if (event.key === 'd') switchTheme();
   else if (event.key === '[' || event.key === ']') {
     const tabs = [...root.querySelectorAll('.tabs a')];

@@ -2,7 +2,7 @@
 
 import { h, put, icon, copyButton, glyph, say, instant, milliseconds, toast } from './dom.js';
 import * as api from './api.js';
-import { topBar, serverFacts, link, refreshTree, troubleBox } from './shell.js';
+import { topBar, serverFacts, link, refreshTree, tableNames, troubleBox } from './shell.js';
 import { firstRequest } from './tree.js';
 import { SNIPPETS } from './snippets.js';
 
@@ -17,10 +17,10 @@ function connectionString(account) {
 
 function endpoints(account) {
   const text = connectionString(account);
-  const row = (label, value, shown = value) => [h('div', { class: 'lbl' }, label), h('div', { class: 'val copied' }, shown), h('div', null, copyButton(value, label))];
+  const row = (label, value) => [h('div', { class: 'lbl' }, label), h('div', { class: 'val copied' }, value), h('div', null, copyButton(value, label))];
   return h('div', { class: 'ends' },
     row('Tables', account.endpoints.table), row('Queues', account.endpoints.queue), row('Blobs', account.endpoints.blob),
-    row('Connection string', text, account.isDevelopment ? text.replace(DEVELOPMENT_KEY, `${DEVELOPMENT_KEY.slice(0, 6)}…${DEVELOPMENT_KEY.slice(-4)}`) : text));
+    row('Connection string', text));
 }
 
 function snippets(account) {
@@ -80,7 +80,7 @@ function firstLine() {
     const isGood = first.status < 400, text = `First request: ${first.method} ${first.name || first.operation} from ${first.agent || 'a client without a name'}, ${first.status}.`;
     if (line.dataset.text === text) return;
     line.dataset.text = text;
-    put(line, h('i', { class: isGood ? 'dot' : 'dot bad', 'aria-hidden': 'true' }), text, !isGood && h('span', { class: 'soft' }, first.status === 403 ? ' Refused: the key of the account, or the clock, is not right.' : ' Refused: the log on the server page says more.'));
+    put(line, h('i', { class: isGood ? 'dot' : 'dot bad', 'aria-hidden': 'true' }), text, !isGood && h('span', { class: 'soft' }, first.status === 403 ? ' Refused: the key of the account, or the clock, is not right.' : [' Refused: ', h('a', { href: link('server') }, 'the log'), ' says more.']));
   };
   draw();
   addEventListener('treechange', draw);
@@ -91,7 +91,7 @@ export function show() {
   const hello = serverFacts();
   const account = hello.accounts.find(each => each.name === api.currentAccount()) || hello.accounts[0];
   const kept = hello.engine === 'memory' ? 'Kept in memory only: gone when the server stops.' : hello.engine === 'rados' ? 'Everything lies in the Ceph cluster.' : 'What is acknowledged is on the disk.';
-  const first = firstLine();
+  const first = firstLine(), ofTable = tab => { const [table] = tableNames(); return table ? link('t', table, tab) : link('account'); };
   return {
     leave: first.leave,
     nodes: [topBar('Connect', `${hello.engine}, since ${instant(hello.startedAt).slice(0, 19)}`), h('div', { class: 'page' }, h('div', { class: 'first' },
@@ -99,8 +99,8 @@ export function show() {
       endpoints(account), first.line,
       h('div', { class: 'steps' }, h('section', null, h('h2', null, 'In your language'), snippets(account)), h('section', null, h('h2', null, 'Try it'), testEntity())),
       h('div', { class: 'next' },
-        h('div', null, h('h3', null, 'See a plan'), h('p', null, 'Open a table and type a filter: how it will be read is shown while you type.')),
-        h('div', null, h('h3', null, 'See the heat'), h('p', null, 'Each table has a map of its traffic: time against keys.')),
+        h('div', null, h('h3', null, 'See a plan'), h('p', null, h('a', { href: ofTable('rows') }, 'Open a table'), ' and type a filter: how it will be read is shown while you type.')),
+        h('div', null, h('h3', null, 'See the heat'), h('p', null, 'Each table has ', h('a', { href: ofTable('heat') }, 'a map of its traffic'), ': time against keys.')),
         h('div', null, h('h3', null, 'Get advice'), h('p', null, 'What the design guide would say about your traffic. ', h('a', { href: link('advice') }, 'Advice'))))))],
   };
 }

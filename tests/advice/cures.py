@@ -3,7 +3,8 @@
 For each case of CASES traffic is sent to a real server, the code of the finding is taken from its
 answer, written to a file as it stands, and called with the real SDKs: the functions of each
 language do the same steps, on a table of their own.  What must become of each step, and which rows
-are there in the end, is in the case, by what the texts say.
+are there in the end, is in the case, by what the texts say.  And the code that stands first is in the
+language of the SDK whose requests the finding is about.
 """
 
 import json
@@ -219,20 +220,31 @@ def run_javascript(folder, cases, codes, connection):
     return run_jobs(["node", "driver.mjs"], folder, cases, codes, "JavaScript", "mjs", connection)
 
 
+def compile_c(source, program, *defines):
+    """With all warnings, linked with the library as it was just built."""
+    library = (BUILD / LIBRARY).parent
+    return subprocess.Popen(
+        ["gcc", "-std=c17", "-Wall", "-Werror", "-fsanitize=address,undefined", "-no-pie",
+         *[f"-D{name}" for name in defines], f"-I{ROOT}/include", source, "-o", program,
+         f"-L{library}", "-ltavola", f"-Wl,-rpath,{library}"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def wait_compiler(compiler):
+    said = compiler.communicate()[0]
+    if compiler.returncode:
+        raise AssertionError(f"{' '.join(map(str, compiler.args))}: {said}")
+
+
 def run_c(folder, cases, codes, connection):
-    """A program for each, with all warnings, linked with the library as it was just built."""
-    library, results, compilers = (BUILD / LIBRARY).parent, [], []
+    """A program for each."""
+    results, compilers = [], []
     for n, case in enumerate(cases):
         (folder / f"cure{n}.c").write_text(codes[n]["C"] + "\n")
-        compilers.append(subprocess.Popen(
-            ["gcc", "-std=c17", "-Wall", "-Werror", "-fsanitize=address,undefined", "-no-pie",
-             *[f"-D{name}" for name in case.c], f'-DCURE="{folder}/cure{n}.c"', f"-I{ROOT}/include",
-             DRIVERS / "driver.c", "-o", folder / f"cure{n}", f"-L{library}", "-ltavola",
-             f"-Wl,-rpath,{library}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        compilers.append(compile_c(DRIVERS / "driver.c", folder / f"cure{n}", *case.c,
+                                   f'CURE="{folder}/cure{n}.c"'))
     for n, (case, compiler) in enumerate(zip(cases, compilers)):
-        said = compiler.communicate()[0]
-        if compiler.returncode:
-            raise AssertionError(f"{case.what}: {said}")
+        wait_compiler(compiler)
         words = [word if isinstance(word, str) else json.dumps(word)
                  for step in steps_of(case) for word in step]
         results.append(json.loads(output(folder / f"cure{n}", connection, f"Stepsc{n}", *words)))
@@ -265,6 +277,49 @@ def check_language(language, cases, codes, server, folder):
     return problems
 
 
+# --- which language is first
+
+def scan_c(folder, connection, table):
+    wait_compiler(compile_c(DRIVERS / "scan.c", folder / "scan"))
+    output(folder / "scan", connection, table)
+
+
+def scan_python(folder, connection, table):
+    output("/usr/bin/python3", DRIVERS / "scan.py", connection, table)
+
+
+def scan_javascript(folder, connection, table):
+    shutil.copy(DRIVERS / "scan.mjs", folder)
+    output("node", "scan.mjs", connection, table, cwd=folder)
+
+
+SCANS = {"C": scan_c, "Python": scan_python, "JavaScript": scan_javascript}
+DEFAULT = ["C", "Python", "C#", "JavaScript"]  # of clients that say nothing
+
+
+def check_order(admin, server, make_traffic, folder):
+    """The code in the language of the SDK that the scans came from is first."""
+    problems = []
+    for n, (language, scan) in enumerate(SCANS.items()):
+        traffic = make_traffic(len(CASES) + n)
+        traffic.run(["load People 1x100 Email=u{i}@x"])
+        name = traffic.table_name("People")
+        for wanted in ([], [language]):
+            mark = admin.ask("POST", "/advice/marks")["mark"]
+            if wanted:
+                scan(folder, server.connection_string, name)
+            else:
+                traffic.run(["5@1s query People \"Email eq 'u{i}@x'\""])
+            answer = admin.ask("GET", f"/advice?account={ACCOUNT}&table={name}&since={mark}&rule=Q01")
+            finding = answer["findings"][0]
+            order = [code["language"] for code in finding["cure"]["code"]]
+            expected = wanted + [each for each in DEFAULT if each not in wanted]
+            if (finding["languages"], order) != (wanted, expected):
+                problems.append(f"scans by {wanted or 'nobody that is known'}: languages "
+                                f"{finding['languages']}, code in {order}")
+    return problems
+
+
 def check_texts(case, proposal, code):
     problems = [f"{case.what}: no text says '{text}': {proposal['notes']}" for text in case.promises
                 if text not in proposal["notes"]]
@@ -285,4 +340,5 @@ def run(server, admin, make_traffic, wait_for_sample):
     with tempfile.TemporaryDirectory(prefix="tavola-cures-") as name:
         for language in LANGUAGES:
             problems += check_language(language, CASES, codes, server, pathlib.Path(name))
+        problems += check_order(admin, server, make_traffic, pathlib.Path(name))
     return problems

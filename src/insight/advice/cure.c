@@ -19,13 +19,6 @@ typedef struct cure {
     bool is_near, is_unique, is_reversed;
 } cure;
 
-const char *tv_language_name(tv_language language)
-{
-    static const char *const names[] = {"C", "Python", "C#", "JavaScript"};
-
-    return names[language];
-}
-
 /* ---- templates of keys ----------------------------------------------------------------------- */
 
 /* A text, or a property with what is done to it: `{Age:pad(10)}`. */

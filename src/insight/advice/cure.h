@@ -9,17 +9,6 @@
 #include "base/buf.h"
 #include "insight/advice/rules.h"
 
-typedef enum tv_language {
-    TV_LANGUAGE_C,
-    TV_LANGUAGE_PYTHON,
-    TV_LANGUAGE_CSHARP,
-    TV_LANGUAGE_JAVASCRIPT,
-    TV_LANGUAGES,
-} tv_language;
-
-/** "C", "Python", "C#", "JavaScript" */
-const char *tv_language_name(tv_language language);
-
 /** The code; empty where none does it. */
 void tv_cure_add(tv_buf *out, const tv_finding *finding, tv_language language);
 

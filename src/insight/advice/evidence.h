@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "insight/advice/language.h"
 #include "model/odata/plan.h"
 
 enum {
@@ -71,6 +72,7 @@ typedef struct tv_evidence_shape {
     bool has_select, has_top;
     uint64_t executions; /* a walk over pages is one */
     uint64_t pages;
+    uint64_t languages[TV_LANGUAGES]; /* pages by the language of the client's SDK */
     uint64_t plans[TV_PLAN_KINDS]; /* executions by plan */
     uint64_t residual;             /* executions whose plan left something to test on the rows */
     uint64_t ranges_sum, ranges_max;
@@ -257,6 +259,7 @@ typedef struct tv_evidence_table {
     /* Traffic. */
     int64_t first_ticks; /* of the first request ever recorded */
     uint64_t requests;
+    uint64_t languages[TV_LANGUAGES]; /* of these, by the language of the client's SDK */
     uint64_t point_reads, point_misses; /* QueryEntity and queries that are one; 404 among them */
     uint64_t point_bytes;               /* bytes out of point reads without $select */
     uint64_t point_whole;               /* point reads without $select that found something */

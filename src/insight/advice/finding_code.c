@@ -157,6 +157,16 @@ static void code_proposal(coder *c, tv_proposal *proposal)
     code_texts(c, proposal->notes, &proposal->note_count, TV_PROPOSAL_NOTES_MAX);
 }
 
+/* Findings that were kept before there were any have none. */
+static void code_languages(coder *c, tv_finding *finding)
+{
+    if (!c->out && c->rest.len == 0)
+        return;
+    finding->language_count = code_below(c, finding->language_count, TV_LANGUAGES + 1);
+    for (size_t i = 0; i < finding->language_count; i++)
+        finding->languages[i] = (tv_language)code_below(c, finding->languages[i], TV_LANGUAGES);
+}
+
 static void code_finding(coder *c, tv_finding *finding)
 {
     code_rule(c, &finding->rule);
@@ -182,6 +192,7 @@ static void code_finding(coder *c, tv_finding *finding)
     code_fields(c, finding->thresholds, &finding->threshold_count, TV_FINDING_THRESHOLDS_MAX);
     code_proposal(c, &finding->proposal);
     code_texts(c, finding->sources, &finding->source_count, TV_EVIDENCE_SOURCES_MAX);
+    code_languages(c, finding);
 }
 
 void tv_finding_encode(tv_buf *out, const tv_finding *finding)

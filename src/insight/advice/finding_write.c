@@ -230,22 +230,42 @@ static void add_proposal(tv_buf *out, const tv_proposal *proposal, bool is_redac
     tv_buf_add_char(out, '}');
 }
 
-/* In each language that has it. */
+static void add_code_in(tv_buf *out, const tv_finding *finding, tv_language language)
+{
+    tv_buf code = TV_BUF_EMPTY;
+
+    tv_cure_add(&code, finding, language);
+    if (code.len) {
+        tv_json_open(out, NULL, '{');
+        add_member(out, "language", tv_slice_of(tv_language_name(language)));
+        add_member(out, "text", tv_buf_slice(&code));
+        tv_buf_add_char(out, '}');
+    }
+    tv_buf_done(&code);
+}
+
+/* In each language that has it, those of the clients first. */
 static void add_code(tv_buf *out, const tv_finding *finding)
 {
-    tv_json_open(out, "code", '[');
-    for (int language = 0; language < TV_LANGUAGES; language++) {
-        tv_buf code = TV_BUF_EMPTY;
+    bool is_done[TV_LANGUAGES] = {false};
 
-        tv_cure_add(&code, finding, (tv_language)language);
-        if (code.len) {
-            tv_json_open(out, NULL, '{');
-            add_member(out, "language", tv_slice_of(tv_language_name((tv_language)language)));
-            add_member(out, "text", tv_buf_slice(&code));
-            tv_buf_add_char(out, '}');
-        }
-        tv_buf_done(&code);
+    tv_json_open(out, "code", '[');
+    for (size_t i = 0; i < finding->language_count; i++) {
+        add_code_in(out, finding, finding->languages[i]);
+        is_done[finding->languages[i]] = true;
     }
+    for (int language = 0; language < TV_LANGUAGES; language++) {
+        if (!is_done[language])
+            add_code_in(out, finding, (tv_language)language);
+    }
+    tv_buf_add_char(out, ']');
+}
+
+static void add_languages(tv_buf *out, const tv_finding *finding)
+{
+    tv_json_open(out, "languages", '[');
+    for (size_t i = 0; i < finding->language_count; i++)
+        add_member(out, NULL, tv_slice_of(tv_language_name(finding->languages[i])));
     tv_buf_add_char(out, ']');
 }
 
@@ -319,5 +339,6 @@ void tv_finding_write(tv_buf *out, const tv_finding *finding, const tv_finding_s
     add_map(out, finding, is_redacted);
     tv_json_name(out, "sources");
     add_list(out, finding->sources, finding->source_count);
+    add_languages(out, finding);
     tv_buf_add_char(out, '}');
 }

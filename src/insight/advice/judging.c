@@ -20,6 +20,29 @@ static void set_id(tv_judging *j, tv_finding *finding, const char *subject)
                                   TV_FMT(finding->table), subject[0] ? "/" : "", subject);
 }
 
+/* The most first; none of them leaves it as it is. */
+static void set_languages(tv_finding *finding, const uint64_t *requests)
+{
+    uint64_t left[TV_LANGUAGES];
+    size_t count = 0;
+
+    memcpy(left, requests, sizeof left);
+    for (int rank = 0; rank < TV_LANGUAGES; rank++) {
+        int most = 0;
+
+        for (int i = 1; i < TV_LANGUAGES; i++) {
+            if (left[i] > left[most])
+                most = i;
+        }
+        if (left[most] == 0)
+            break;
+        finding->languages[count++] = (tv_language)most;
+        left[most] = 0;
+    }
+    if (count)
+        finding->language_count = count;
+}
+
 tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confidence confidence)
 {
     tv_finding *finding = tv_arena_zalloc(j->arena, sizeof *finding);
@@ -34,6 +57,7 @@ tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confid
     finding->from_ticks = j->rate.from_ticks;
     finding->to_ticks = j->evidence->to_ticks;
     set_id(j, finding, "");
+    set_languages(finding, j->table->languages);
     tv_arena_grow(j->arena, &j->found.items, j->found.count, &j->found.size, 64);
     j->found.items[j->found.count++] = finding;
     return finding;
@@ -54,6 +78,7 @@ void tv_find_on_shape(tv_judging *j, tv_finding *finding, const tv_evidence_shap
     finding->text = shape->text;
     finding->source_count = shape->source_count;
     memcpy(finding->sources, shape->sources, sizeof finding->sources);
+    set_languages(finding, shape->languages);
     set_id(j, finding, hex);
 }
 

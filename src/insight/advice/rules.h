@@ -6,6 +6,7 @@
 #define TV_INSIGHT_ADVICE_RULES_H
 
 #include "insight/advice/evidence.h"
+#include "insight/advice/language.h"
 
 typedef enum tv_rule {
     TV_RULE_ALL = -1, /* owner of parameters that all share */
@@ -186,6 +187,8 @@ typedef struct tv_finding {
     tv_proposal proposal;
     tv_slice sources[TV_EVIDENCE_SOURCES_MAX];
     size_t source_count;
+    tv_language languages[TV_LANGUAGES]; /* of the clients' SDKs, that of most requests first */
+    size_t language_count;
 } tv_finding;
 
 typedef struct tv_findings {

@@ -92,6 +92,7 @@ typedef struct tv_watch_query {
 typedef struct tv_watch_client {
     uint64_t hash;    /* of account, address and user agent */
     tv_slice agent;   /* User-Agent, as sent */
+    uint8_t language; /* 1 + tv_language of its SDK; 0: not known */
     bool is_own_tool; /* the page or `tavola`: never judged */
 } tv_watch_client;
 

@@ -98,6 +98,7 @@ static void record(tv_watch_shard *shard, tv_sheet *sheet, const tv_watch_event 
     table->last_ns = event->time_ns;
     table->sums[TV_WATCH_TABLE_REQUESTS]++;
     table->sums[TV_WATCH_TABLE_OPS + event->op]++;
+    table->sums[TV_WATCH_TABLE_LANGUAGES + event->client.language]++;
     table->sums[event->status < 300   ? TV_WATCH_TABLE_STATUS_2XX
                 : event->status < 500 ? TV_WATCH_TABLE_STATUS_4XX
                                       : TV_WATCH_TABLE_STATUS_5XX]++;

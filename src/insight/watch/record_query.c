@@ -248,6 +248,7 @@ static void record_page(tv_sheet_shape *sheet, const tv_watch_event *event, cons
     if (query->token_in == 0)
         record_execution(sheet, event, shape);
     sheet->sums[TV_SHAPE_PAGES]++;
+    sheet->sums[TV_SHAPE_LANGUAGES + event->client.language]++;
     sheet->sums[TV_SHAPE_EXAMINED] += query->examined;
     sheet->sums[TV_SHAPE_RETURNED] += query->returned;
     sheet->sums[TV_SHAPE_BYTES_OUT] += event->bytes_out;

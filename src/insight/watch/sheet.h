@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "insight/advice/language.h"
 #include "insight/watch/event.h"
 #include "insight/watch/tally.h"
 
@@ -58,7 +59,9 @@ typedef enum tv_table_sum {
     TV_WATCH_TABLE_WRITE_RUN_REQUESTS,
     TV_WATCH_TABLE_WRITE_RUN_NS,
     TV_WATCH_TABLE_DELETE_RUNS, /* single deletes of one partition in a row count as one */
-    TV_WATCH_TABLE_AGES,        /* deleted entities by their age, 2^n hours; below one hour first */
+    TV_WATCH_TABLE_LANGUAGES,   /* requests without a known SDK, and by tv_language */
+    TV_WATCH_TABLE_AGES = TV_WATCH_TABLE_LANGUAGES + TV_LANGUAGES +
+                          1, /* deleted entities by their age, 2^n hours; below one hour first */
     TV_WATCH_TABLE_SUMS = TV_WATCH_TABLE_AGES + 24,
 } tv_table_sum;
 
@@ -75,7 +78,8 @@ typedef enum tv_table_max {
 typedef enum tv_shape_sum {
     TV_SHAPE_EXECUTIONS,
     TV_SHAPE_PAGES,
-    TV_SHAPE_PLANS, /* executions by tv_plan_kind */
+    TV_SHAPE_LANGUAGES, /* pages without a known SDK, and by tv_language */
+    TV_SHAPE_PLANS = TV_SHAPE_LANGUAGES + TV_LANGUAGES + 1, /* executions by tv_plan_kind */
     TV_SHAPE_RESIDUAL = TV_SHAPE_PLANS + 4,
     TV_SHAPE_RANGES,
     TV_SHAPE_LIST,

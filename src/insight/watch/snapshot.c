@@ -466,6 +466,8 @@ static void fill_table(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table 
     table->name = tv_snapshot_copy(s, entry->name);
     table->first_ticks = tv_snapshot_ticks(entry->first_ns);
     table->requests = tv_snapshot_sum(s, &entry->tally, TV_WATCH_TABLE_REQUESTS);
+    for (int i = 0; i < TV_LANGUAGES; i++)
+        table->languages[i] = tv_snapshot_sum(s, &entry->tally, TV_WATCH_TABLE_LANGUAGES + 1 + i);
     fill_traffic(s, entry, table);
     if (s->mark == TV_TALLY_LIVE)
         fill_minutes(s, entry, table);

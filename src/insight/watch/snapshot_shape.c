@@ -84,6 +84,8 @@ static void fill_counts(const tv_snapshot *s, const tv_shape_entry *shape, tv_ev
 
     to->executions = tv_snapshot_sum(s, tally, TV_SHAPE_EXECUTIONS);
     to->pages = tv_snapshot_sum(s, tally, TV_SHAPE_PAGES);
+    for (int i = 0; i < TV_LANGUAGES; i++)
+        to->languages[i] = tv_snapshot_sum(s, tally, TV_SHAPE_LANGUAGES + 1 + i);
     for (int i = 0; i < TV_PLAN_KINDS; i++)
         to->plans[i] = tv_snapshot_sum(s, tally, TV_SHAPE_PLANS + i);
     to->residual = tv_snapshot_sum(s, tally, TV_SHAPE_RESIDUAL);

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "insight/advice/language.h"
 #include "insight/facts/class.h"
 #include "model/auth/hmac.h"
 #include "model/odata/plan.h"
@@ -348,11 +349,18 @@ static void add_keys(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
 
 /* --- a line --- */
 
-/* "azsdk-python/12.4": the rest may say more of a machine than a trace should. */
+/* "azsdk-python-data-tables/12.4.2", of an SDK wherever it stands: the rest may say more of a
+ * machine than a trace should. */
 static tv_slice product_of(tv_slice agent)
 {
-    tv_slice product = tv_slice_take(agent, tv_slice_find(agent, ' '));
+    tv_slice product = tv_slice_take(agent, tv_slice_find(agent, ' ')), one;
 
+    while (tv_slice_next(&agent, ' ', &one)) {
+        if (tv_language_is_sdk(one)) {
+            product = one;
+            break;
+        }
+    }
     return tv_slice_is_printable(product) && product.len <= 64 ? product : TV_LIT("");
 }
 

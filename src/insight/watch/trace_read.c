@@ -5,6 +5,7 @@
 #include "base/hex.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "insight/advice/language.h"
 #include "insight/watch/trace.h"
 #include "model/odata/plan.h"
 #include "store/engine/key.h"
@@ -336,6 +337,12 @@ static bool read_literals(tv_arena *arena, tv_slice text, tv_watch_traced *to)
 
 /* --- a line --- */
 
+static void set_agent(tv_watch_client *client, tv_slice agent)
+{
+    client->agent = agent;
+    client->language = tv_language_number(agent);
+}
+
 /* A member that is a number or a text; false when it is something else. */
 static bool read_plain(const tv_json_member *member, tv_watch_traced *to)
 {
@@ -359,7 +366,7 @@ static bool read_plain(const tv_json_member *member, tv_watch_traced *to)
     else if (is(member->name, "u"))
         event->client.hash = hex_of(text_of(member));
     else if (is(member->name, "ua"))
-        event->client.agent = text_of(member);
+        set_agent(&event->client, text_of(member));
     else if (is(member->name, "rid"))
         event->request_id = hex_of(text_of(member));
     else if (is(member->name, "a"))

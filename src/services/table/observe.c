@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/number.h"
+#include "insight/advice/language.h"
 #include "insight/facts/estimate.h"
 #include "insight/watch/conn.h"
 #include "insight/watch/trace.h"
@@ -17,7 +18,8 @@ typedef struct observed_conn {
     uint64_t client; /* hash of account, address and agent; 0: not known yet */
     size_t agent_len;
     bool is_own_tool;
-    char agent[160]; /* that the hash is of */
+    uint8_t language; /* of its SDK */
+    char agent[160];  /* that the hash is of */
 } observed_conn;
 
 static tv_table_service *service_of(const tv_call *call)
@@ -54,12 +56,15 @@ static tv_watch_client client_of(const tv_call *call, observed_conn *conn)
     if (!is_same) {
         conn->client = client_hash(call, agent) | 1;
         conn->is_own_tool = is_own_tool(agent);
+        conn->language = tv_language_number(agent);
         conn->agent_len = agent.len;
         if (agent.len && agent.len <= sizeof conn->agent)
             memcpy(conn->agent, agent.data, agent.len);
     }
-    return (tv_watch_client){
-        .hash = conn->client, .agent = agent, .is_own_tool = conn->is_own_tool || call->is_owner};
+    return (tv_watch_client){.hash = conn->client,
+                             .agent = agent,
+                             .language = conn->language,
+                             .is_own_tool = conn->is_own_tool || call->is_owner};
 }
 
 /* file:line of the program that sent it, at most 128 bytes; anything else is left out. */

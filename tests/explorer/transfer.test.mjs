@@ -60,6 +60,9 @@ test("an export that is stopped saves nothing, and leaves nothing behind", async
   await close(page);
 });
 
+/** What happens to an entity that is there already. */
+const onConflict = (page, how) => page.selectOption("select[aria-label='When an entity is there already']", how);
+
 const LINES = 2500;
 const csv = () => "PartitionKey,RowKey,N:Int32\n" + Array.from({ length: LINES }, (_, i) => `p${i % 3},${String(i).padStart(6, "0")},${i === 40 ? "bad" : i}\n`).sort().join("");
 const countOf = async (table) => Number((await tool(["query", table, "-o", "ndjson"])).split("\n").length - 1);
@@ -72,6 +75,7 @@ test("an import whose server goes away goes on where it was, also in another pag
   await go(page, "t/Resumed/io", ".io");
   await page.setInputFiles("input[type=file]", name);
   await page.waitForSelector(".io table");
+  await onConflict(page, "upsert");
   let batches = 0;
   await page.route(/\$batch/, (route) => ++batches > 8 ? route.abort() : route.continue());
   await page.click(".io >> text=/^Import$/ >> nth=-1");
@@ -123,6 +127,7 @@ test("an entity that stands twice in a file is as its last line says", async () 
   const lines = Array.from({ length: 1500 }, (_, i) => `p,${String(i % 250).padStart(4, "0")},${i}`);
   await page.setInputFiles("input[type=file]", { name: "twice.csv", mimeType: "text/csv", buffer: Buffer.from(`PartitionKey,RowKey,N:Int32\n${lines.join("\n")}\n`) });
   await page.waitForSelector(".io table");
+  await onConflict(page, "upsert");
   await page.click(".io >> text=/^Import$/ >> nth=-1");
   await page.waitForSelector("text=1,500 entities imported");
   const stored = (await tool(["query", "Twice", "-o", "ndjson"])).trim().split("\n").map((line) => JSON.parse(line));
@@ -143,6 +148,57 @@ test("bad lines of an import are named and can be saved", async () => {
   assert.equal(await fs.readFile(await download.path(), "utf8"), "PartitionKey,RowKey,Age:Int32\np,2\np,3,old\n");
   const [errors] = await Promise.all([page.waitForEvent("download"), page.click("text=Save what is wrong with them")]);
   assert.deepEqual((await fs.readFile(await errors.path(), "utf8")).trim().split("\n").map((line) => JSON.parse(line).line), [3, 4]);
+  await close(page);
+});
+
+const give = async (page, table, name, text) => {
+  await go(page, "start", ".ends");
+  await go(page, `t/${table}/io`, ".io");
+  await page.setInputFiles("input[type=file]", { name, mimeType: "text/csv", buffer: Buffer.from(text) });
+  await page.waitForSelector(".io table");
+};
+
+test("a CSV without types: they are asked for, what was found is offered, and the table's own come first", async () => {
+  const page = await open();
+  await importTable("Guessed", [{ PartitionKey: "a", RowKey: "0", "Big@odata.type": "Edm.Int64", Big: "1" }]);
+  const text = "PartitionKey,RowKey,N,Big,Wide,Real,Flag,When,Id,Post,Mixed,Empty\n" +
+    "p,1,1,1,9000000000,1.5,true,2026-01-02T03:04:05Z,09da6455-213d-42c9-9a79-3e9149a57833,01234,1,\np,2,-7,2,2,2,false,2026-01-02T03:04:05.5Z,c9da6455-213d-42c9-9a79-3e9149a57833,99999,one,\n";
+  await give(page, "Guessed", "plain.csv", text);
+  const offered = await page.$$eval("[aria-label=Types] select", (all) => Object.fromEntries(all.map((each) => [each.getAttribute("aria-label").replace("Type of ", ""), each.value.replace("Edm.", "")])));
+  assert.deepEqual(offered, { N: "Int32", Big: "Int64", Wide: "Int64", Real: "Double", Flag: "Boolean", When: "DateTime", Id: "Guid", Post: "String", Mixed: "String", Empty: "String" });
+  assert.match(await page.textContent("[aria-label=Types] tr:has-text('Big')"), /as in the table/);
+  await page.selectOption("[aria-label='Type of Real']", "Edm.String");
+  await page.click("text=Import with these types");
+  await page.waitForSelector("text=2 entities imported");
+  const [, first] = (await tool(["query", "Guessed", "-o", "ndjson"])).trim().split("\n").map((line) => JSON.parse(line)).sort((a, b) => a.RowKey - b.RowKey);
+  assert.deepEqual([first.N, first["Big@odata.type"], first["Wide@odata.type"], first.Real, first.Flag, first["When@odata.type"], first["Id@odata.type"], first.Post, "Empty" in first], [1, "Edm.Int64", "Edm.Int64", "1.5", true, "Edm.DateTime", "Edm.Guid", "01234", false]);
+  // What says its types is not asked about.
+  await give(page, "Guessed", "typed.csv", "PartitionKey,RowKey,N:Int32\np,9,1\n");
+  assert.equal(await page.$("[aria-label=Types]"), null);
+  await close(page);
+});
+
+test("a value that a chosen type does not have is a bad line", async () => {
+  const page = await open();
+  await ask(page, "POST", tablePath("Tables"), JSON.stringify({ TableName: "Later" }));
+  await give(page, "Later", "plain.csv", `PartitionKey,RowKey,N\n${Array.from({ length: 1500 }, (_, i) => `p,${String(i).padStart(5, "0")},${i === 1200 ? "none" : i}`).join("\n")}\n`);
+  await page.click("text=Import with these types");
+  await page.waitForSelector("text=1,499 entities imported, 1 bad line");
+  assert.match(await page.textContent(".io:nth-child(2)"), /Line 1,202 N: "none" is not an Int32/);
+  await close(page);
+});
+
+test("an entity that is there is a bad line, unless somebody says otherwise", async () => {
+  const page = await open({ expected: [/409/] });
+  await importTable("There", [{ PartitionKey: "p", RowKey: "1", N: 1 }]);
+  const stored = async () => JSON.parse((await tool(["query", "There", "RowKey eq '1'", "-o", "ndjson"])).trim()).N;
+  for (const [how, words, n] of [["fail", "1 entity imported, 1 bad line", 1], ["insert", "0 entities imported, 2 were there already", 1], ["upsert", "2 entities imported", 7]]) {
+    await give(page, "There", "people.csv", "PartitionKey,RowKey,N:Int32\np,1,7\np,2,8\n");
+    if (how !== "fail") await onConflict(page, how);
+    await page.click(".io >> text=/^Import$/ >> nth=-1");
+    await page.waitForSelector(`text=${words}`);
+    assert.equal(await stored(), n);
+  }
   await close(page);
 });
 

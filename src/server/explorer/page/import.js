@@ -10,6 +10,7 @@ import { troubleBox, refreshTree } from './shell.js';
 import { readFile } from './transfer.js';
 import { entityCost } from './values.js';
 import { save } from './io.js';
+import { typeChooser, LOOKED_AT } from './import_types.js';
 
 const IN_FLIGHT = 4, BATCH_BYTES = 3 << 20, BATCH_MAX = 100, BAD_MAX = 2000;
 
@@ -22,10 +23,14 @@ function stateOf(table, file) {
   try { const state = JSON.parse(localStorage.getItem(storeOf(table))); return state && sameFile(state, file) ? state : null; } catch { return null; }
 }
 
-const freshState = (file, how) => ({ name: file.name, size: file.size, modified: file.lastModified, how, line: 0, done: 0, skipped: 0, bad: [] });
+const freshState = (file, how, types) => ({ name: file.name, size: file.size, modified: file.lastModified, how, types: [...types], line: 0, done: 0, skipped: 0, bad: [] });
 
 /** Whether the service has refused a line for what is in it. */
 const isLinesFault = error => error.status >= 400 && error.status < 500 && ![401, 404, 408, 429].includes(error.status);
+
+// A Double and a DateTime have more than one text.
+const sameValue = (stored, type, value) => stored?.type === type && (stored.value === value || (type === 'Edm.Double' && Number(stored.value) === Number(value))
+  || (type === 'Edm.DateTime' && Date.parse(stored.value) === Date.parse(value)) || (type === 'Edm.Guid' && stored.value.toLowerCase() === value.toLowerCase()));
 
 // --- one run ---
 
@@ -63,19 +68,26 @@ class Run {
   async sendOne(entry, group) {
     const { how } = this.state;
     try {
-      if (how === 'insert') await api.insertEntity(this.table, entry.properties);
+      if (how === 'insert' || how === 'fail') await api.insertEntity(this.table, entry.properties);
       else await api.writeEntity(this.table, how === 'merge' ? 'merge' : 'replace', entry.properties, null);
       group.done++;
     } catch (error) {
-      if (error.code === 'EntityAlreadyExists') group.skipped++;
+      if (error.code === 'EntityAlreadyExists' && how === 'insert') group.skipped++;
+      else if (error.code === 'EntityAlreadyExists' && this.isResumed && await this.isStored(entry)) group.done++;
       else if (isLinesFault(error)) this.addBad({ ...entry, problem: `${error.code}: ${error.message}` });
       else throw error;
     }
   }
 
+  /** Whether the table has an entity just so: then it is one of those that were written behind the line at which an import ended. */
+  async isStored({ properties }) {
+    const { properties: stored } = await api.getEntity(this.table, properties.get('PartitionKey').value, properties.get('RowKey').value);
+    return stored.size === properties.size + 1 && [...properties].every(([name, { type, value }]) => sameValue(stored.get(name), type, value));
+  }
+
   /** A batch that fails as a whole is sent again one by one: so each line has its own outcome. */
   async sendGroup(group) {
-    const how = { insert: 'insert', merge: 'upmerge', upsert: 'upsert' }[this.state.how];
+    const how = { insert: 'insert', fail: 'insert', merge: 'upmerge', upsert: 'upsert' }[this.state.how];
     try {
       await api.sendBatch(this.table, group.entries.map(entry => ({ how, properties: entry.properties })));
       group.done = group.entries.length;
@@ -111,10 +123,10 @@ class Run {
   /** True when the file has been read to its end. */
   async go(isDry) {
     const kept = new Map(this.state.bad), skip = this.state.line;
-    this.isDry = isDry;
+    Object.assign(this, { isDry, isResumed: skip > 0 });
     this.began = performance.now();
     this.doneBefore = this.state.done;
-    for await (const entry of readFile(this.file, { skip, kept })) {
+    for await (const entry of readFile(this.file, { skip, kept, types: new Map(this.state.types) })) {
       if (this.isStopped || this.failure) break;
       this.readChars += (entry.text || entry.head).length + 1;
       if (entry.head !== undefined) this.head = entry.head;
@@ -142,17 +154,28 @@ class Run {
 
 export function importSection(table) {
   const picker = h('input', { type: 'file', 'aria-label': 'File to import', accept: '.csv,.ndjson,.jsonl,.json,.txt' });
-  const conflict = h('select', { class: 'field', 'aria-label': 'When an entity is there already' }, [['upsert', 'Replace what is there'], ['merge', 'Merge into what is there'], ['insert', 'Leave what is there']].map(([id, name]) => h('option', { value: id }, name)));
+  const conflict = h('select', { class: 'field', 'aria-label': 'When an entity is there already' }, [['fail', 'What is there already is a bad line'], ['insert', 'Leave what is there'], ['merge', 'Merge into what is there'], ['upsert', 'Replace what is there']].map(([id, name]) => h('option', { value: id }, name)));
   const dry = h('input', { type: 'checkbox' });
-  const preview = h('div'), bar = h('progress', { 'aria-label': 'How much of the file is read', max: '1', hidden: true }), progress = h('p', { role: 'status' }), trouble = h('div'), again = h('div', { class: 'row' });
+  const preview = h('div'), typesBox = h('div'), bar = h('progress', { 'aria-label': 'How much of the file is read', max: '1', hidden: true }), progress = h('p', { role: 'status' }), trouble = h('div'), again = h('div', { class: 'row' });
   const button = h('button', { class: 'btn primary', disabled: true, onclick: () => run ? run.stop() : begin(null) }, 'Import');
-  let run = null;
+  let run = null, chooser = null;
+
+  /** Types of the table's properties, as far as it has one for a name. */
+  async function typesOfTable() {
+    const facts = await api.getJson(`/facts?account=${encodeURIComponent(api.currentAccount())}&table=${encodeURIComponent(table)}`).catch(() => ({}));
+    return new Map((facts.properties || []).map(({ name, types }) => [name, Object.keys(types).filter(type => types[type])]).filter(([, types]) => types.length === 1).map(([name, [type]]) => [name, type]));
+  }
 
   async function look() {
-    const file = picker.files[0], rows = [];
+    const file = picker.files[0], looked = [];
+    let columns = [];
+    button.disabled = true;
     put(trouble);
     put(progress);
-    for await (const entry of readFile(file)) { if (entry.head === undefined) rows.push(entry); if (rows.length === 20) break; }
+    for await (const entry of readFile(file)) { if (entry.head === undefined) looked.push(entry); else ({ columns } = entry); if (looked.length === LOOKED_AT) break; }
+    chooser = typeChooser(columns, looked.filter(entry => entry.properties).map(entry => entry.properties), await typesOfTable());
+    put(typesBox, chooser?.node);
+    const rows = looked.slice(0, 20);
     const names = [...new Set(rows.flatMap(entry => entry.properties ? [...entry.properties.keys()] : []))];
     put(preview, h('p', { class: 'muted' }, `${file.name}, ${bytes(file.size)}. The first ${rows.length}:`), h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The first lines' }, h('table', { class: 'list' }, h('thead', null, h('tr', null, names.map(name => h('th', { scope: 'col' }, name)))),
       h('tbody', null, rows.map(entry => entry.properties ? h('tr', null, names.map(name => h('td', { class: 'mono', dir: 'auto' }, (entry.properties.get(name)?.value ?? '–').slice(0, 60)))) : h('tr', null, h('td', { class: 'bad', colspan: names.length || 1 }, `Line ${count(entry.line)} ${entry.problem}`)))))));
@@ -165,9 +188,11 @@ export function importSection(table) {
     const state = picker.files[0] && stateOf(table, picker.files[0]);
     put(again, state && state.line > 0 && [h('span', null, `Up to line ${count(state.line)} this file is imported: ${plural(state.done, 'entity', 'entities')}${state.bad.length ? `, ${plural(state.bad.length, 'bad line')}` : ''}.`),
       h('button', { class: 'btn small primary', onclick: () => begin(state) }, `Go on from line ${count(state.line + 1)}`)]);
-    put(button, again.firstChild ? 'Import from the start' : 'Import');
+    nameButton();
     button.className = again.firstChild ? 'btn' : 'btn primary';
   }
+
+  function nameButton() { put(button, `${again.firstChild ? 'Import from the start' : 'Import'}${chooser ? ' with these types' : ''}`); }
 
   function showBad(file, bad, head) {
     if (!bad.length) return [];
@@ -180,7 +205,7 @@ export function importSection(table) {
   async function begin(state) {
     const file = picker.files[0], isDry = dry.checked && !state;
     if (state) conflict.value = state.how;
-    const mine = new Run(table, file, state || freshState(file, conflict.value), { progress: () => { if (run === mine) draw(); } });
+    const mine = new Run(table, file, state || freshState(file, conflict.value, chooser?.types() || []), { progress: () => { if (run === mine) draw(); } });
     const draw = () => { bar.value = Math.min(1, mine.readChars / Math.max(1, file.size)); put(progress, mine.words()); };
     run = mine;
     button.className = 'btn primary';
@@ -207,9 +232,9 @@ export function importSection(table) {
   // The browser asks whether the page is to be left; if so, the import goes on the next time.
   const warn = event => event.preventDefault();
 
-  picker.addEventListener('change', () => { if (picker.files[0]) look().catch(error => { button.disabled = true; put(preview); put(trouble, troubleBox(error)); }); });
+  picker.addEventListener('change', () => { if (picker.files[0]) look().catch(error => { button.disabled = true; put(preview); put(typesBox); put(trouble, troubleBox(error)); }); });
   return {
-    node: h('section', { class: 'card io', 'aria-label': 'Import' }, h('h2', null, 'Import'), h('p', { class: 'soft' }, 'Typed CSV (as exported, or Name:Type in the header) or one JSON object a line.'), h('div', { class: 'row' }, picker, conflict, button), h('label', { class: 'row' }, dry, 'Dry run: look at every line, write nothing'), again, preview, bar, progress, trouble),
+    node: h('section', { class: 'card io', 'aria-label': 'Import' }, h('h2', null, 'Import'), h('p', { class: 'soft' }, 'CSV with types (as exported, or Name:Type in the header) or without, or one JSON object a line.'), h('div', { class: 'row' }, picker, conflict, button), h('label', { class: 'row' }, dry, 'Dry run: look at every line, write nothing'), again, typesBox, preview, bar, progress, trouble),
     leave: () => { run?.stop(); removeEventListener('beforeunload', warn); },
   };
 }

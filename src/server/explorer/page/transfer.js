@@ -60,14 +60,14 @@ function readRecord(text, at, isLast) {
   }
 }
 
-/** What the fields of a header are: {name, type, typeAt}; typeAt: the column that has its type. */
-function csvHeader(fields) {
+/** What the fields of a header are: {name, type, typeAt, isUntyped}; typeAt: the column that has its type, `types`: those of columns that have none. */
+function csvHeader(fields, types) {
   const names = fields.map(field => field.text.replace(/^\ufeff/, ''));
   return names.map(text => {
     if (text.endsWith('@type')) return null;
     const [, name, type] = /^(.*?)(?::(\w+))?$/s.exec(text), typeAt = names.indexOf(`${name}@type`);
     if (type && !ID_OF.has(type.toLowerCase())) throw new Error(`has no type ${type}`);
-    return { name, type: ID_OF.get((type || 'string').toLowerCase()), typeAt };
+    return { name, type: type ? ID_OF.get(type.toLowerCase()) : types?.get(name) || 'Edm.String', typeAt, isUntyped: !type && typeAt < 0 && !KEYS.includes(name) && name !== 'Timestamp' };
   });
 }
 
@@ -112,9 +112,9 @@ function checked(properties) {
 /**
  * Entities of a file, one after the other: {line, text, properties} or {line, text, problem}.  Lines up
  * to `skip` are only counted, but those in `kept`, a Map of lines to problems, are given with theirs.
- * What a CSV begins with is given first, as {head}.
+ * What a CSV begins with is given first, as {head, columns}; columns that say no type have those of `types`.
  */
-export async function* readFile(file, { skip = 0, kept = new Map() } = {}) {
+export async function* readFile(file, { skip = 0, kept = new Map(), types } = {}) {
   const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
   const encoding = head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : 'utf-8';
   const reader = file.stream().pipeThrough(new TextDecoderStream(encoding)).getReader();
@@ -143,7 +143,7 @@ export async function* readFile(file, { skip = 0, kept = new Map() } = {}) {
       if (line <= skip && (isJson || columns)) { if (kept.has(line)) yield { line, text, problem: kept.get(line) }; continue; }
       try {
         if (isJson) yield { line, text, properties: checked(jsonEntity(text)) };
-        else if (!columns) { columns = csvHeader(record.fields); yield { line, head: text }; }
+        else if (!columns) { columns = csvHeader(record.fields, types); yield { line, head: text, columns }; }
         else yield { line, text, properties: checked(csvEntity(columns, record.fields)) };
       } catch (error) {
         if (!isJson && !columns) throw error; // without its header nothing can be read

@@ -46,11 +46,14 @@ test("patterns are named, numbered and explained, and shares add up", async () =
   const page = await open();
   await go(page, "t/Activity/heat?m=reads", ".hcard");
   await drawn(page);
-  assert.match(await page.textContent(".hcards"), /Hot line.*One entity, 9\d % of the reads/);
-  assert.match(await page.textContent(".hcards"), /what is one key no split can divide/);
+  assert.match(await page.textContent(".hcards"), /Rising diagonal.*Hot line.*Partition 'log' has [78]\d % of the writes.*Hot line.*Entity 'counter' \/ 'visits' has 9\d % of the reads/);
+  assert.match(await page.textContent(".hcards"), /which no split can divide/);
   assert.deepEqual(await page.$$eval(".hnum", (numbers) => numbers.map((each) => each.textContent)), (await page.$$eval(".hcards .hcard", (cards) => cards.map((_, i) => String(i + 1)))));
   const shares = await page.$$eval(".hshares b", (all) => all.map((each) => parseInt(each.textContent, 10)));
   assert.ok(shares.length > 1 && Math.abs(shares.reduce((sum, each) => sum + each, 0) - 100) <= shares.length, String(shares));
+  await page.click(".hcard:has-text('Rising') >> text=Show it");
+  await until(page, () => /[?&]m=writes/.test(location.hash) && document.querySelector(".hbar [aria-pressed=true]")?.textContent === "Writes");
+  await spoken(page, /Pattern 1, Rising diagonal/);
   await page.click("text=How to read this");
   assert.match(await page.textContent("dialog"), /Falling diagonal/);
   await page.keyboard.press("Escape");
@@ -112,7 +115,7 @@ test("with the keyboard alone: the next pattern, zoom to it, pan, pin, open its 
   for (let i = 0; i < 60 && await page.evaluate(() => document.activeElement.className !== "over"); i++) await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "over");
   await page.keyboard.press("n");
-  await spoken(page, /Pattern 1, Hot line: .*100 %|Pattern 1, Hot line/);
+  await spoken(page, /Pattern 3, Hot line: Entity 'counter' . 'visits'/);
   assert.match(await page.textContent(".htip"), /counter \/ visits/);
   await page.keyboard.press("z");
   await until(page, () => /[?&]x=/.test(location.hash));

@@ -327,13 +327,13 @@ static size_t choose_cuts(const tv_live_bucket *bucket, const tv_live_key *high,
     return keep_inside(bucket, high, ret_cuts, cut_evenly(keys, count, parts, ret_cuts));
 }
 
-/* Put `count` cuts behind bucket `at`; the parts share its weight as they share its sample, each
- * with half a key more than it has, and begin new. */
+/* Put `count` cuts behind bucket `at`; the parts share its weight as they share its sample, and
+ * begin new. */
 static void cut_bucket(tv_live *live, tv_live_pool *pool, size_t at, const tv_live_key *cuts,
                        size_t count)
 {
     const tv_live_sample *sample = live->buckets[at].sample;
-    double each = live->buckets[at].weight / ((double)sample->count + 0.5 * (double)(count + 1));
+    double each = live->buckets[at].weight / (double)sample->count;
     size_t keys = 0;
 
     live->buckets = tv_realloc(live->buckets, (live->count + count) * sizeof live->buckets[0]);
@@ -348,7 +348,7 @@ static void cut_bucket(tv_live *live, tv_live_pool *pool, size_t at, const tv_li
             keys++;
         if (i > 0)
             *part = (tv_live_bucket){.bound = cuts[i - 1]};
-        part->weight = each * ((double)(keys - before) + 0.5);
+        part->weight = each * (double)(keys - before);
         part->age = 0;
     }
     drop_sample(&live->buckets[at], pool);

@@ -20,7 +20,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "insight/traffic/axis.h"
-#include "insight/traffic/view.h"
 
 enum {
     TV_COLUMN_APPROXIMATE = 1, /* counts were divided between buckets */

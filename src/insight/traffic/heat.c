@@ -79,21 +79,39 @@ tv_err tv_heat_bound_parse(tv_arena *arena, tv_slice text, tv_slice *ret_bound)
     return TV_OK;
 }
 
-static void write_patterns(const tv_heat *heat, tv_buf *out)
+/* A pattern's place in the picture. */
+static void write_place(const tv_view *view, const tv_pattern *pattern, tv_buf *out)
 {
-    for (size_t i = 0; i < heat->pattern_count; i++) {
-        const tv_pattern *pattern = &heat->patterns[i];
+    const tv_axis *axis = view->axis;
+    tv_slice low = tv_pattern_bound_slice(&pattern->low),
+             high = tv_pattern_bound_slice(&pattern->high);
+    size_t first = tv_axis_find(axis, low);
+    size_t end = high.len ? tv_axis_find(axis, high) : axis->count;
+    size_t slot = (pattern->minute - view->from) / (uint32_t)view->grain;
+
+    if (high.len && tv_slice_cmp(axis->bounds[end], high) < 0)
+        end++;
+    if (end <= first)
+        end = first + 1;
+    tv_buf_printf(out, "\"slot\":%zu,\"slots\":%zu,\"bucket\":%zu,\"buckets\":%zu", slot,
+                  (size_t)(pattern->minutes / (uint32_t)view->grain), first, end - first);
+}
+
+static void write_patterns(const tv_heat *heat, tv_arena *arena, tv_buf *out)
+{
+    for (size_t i = 0; i < heat->view->pattern_count; i++) {
+        const tv_pattern *pattern = &heat->view->patterns[i];
         tv_buf text = TV_BUF_EMPTY;
 
         tv_json_open(out, NULL, '{');
-        tv_buf_printf(out,
-                      "\"kind\":\"%s\",\"verdict\":\"%s\",\"slot\":%zu,\"slots\":%zu,"
-                      "\"bucket\":%zu,\"buckets\":%zu,\"share\":%.4f,\"period\":%zu,"
-                      "\"oneKey\":%s",
+        tv_buf_printf(out, "\"kind\":\"%s\",\"verdict\":\"%s\",\"m\":\"%s\",",
                       tv_pattern_name(pattern->kind), tv_pattern_verdict(pattern->kind),
-                      pattern->slot, pattern->slots, pattern->bucket, pattern->buckets,
-                      pattern->share, pattern->period, pattern->is_one_key ? "true" : "false");
-        tv_pattern_describe(pattern, heat->view, heat->measure, &text);
+                      tv_traffic_measure_name(pattern->measure));
+        write_place(heat->view, pattern, out);
+        tv_buf_printf(out, ",\"share\":%.4f,\"period\":%u,\"oneKey\":%s", pattern->share,
+                      pattern->period / (uint32_t)heat->view->grain,
+                      pattern->is_one_key ? "true" : "false");
+        tv_pattern_describe(pattern, arena, &text);
         tv_json_text(out, "text", tv_buf_slice(&text));
         tv_buf_add_char(out, '}');
         tv_buf_done(&text);
@@ -118,7 +136,7 @@ static void write_header(const tv_heat *heat, tv_arena *arena, uint64_t max, tv_
     for (size_t i = 0; i < view->axis->count; i++)
         tv_heat_bound_write(arena, i ? view->axis->bounds[i] : heat->low, out);
     tv_buf_add_lit(out, "],\"findings\":[");
-    write_patterns(heat, out);
+    write_patterns(heat, arena, out);
     tv_buf_add_char(out, ']');
 }
 

@@ -14,15 +14,13 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "insight/traffic/pattern.h"
+#include "insight/traffic/view.h"
 
 typedef struct tv_heat {
     tv_slice account, table;    /* names */
     tv_traffic_measure measure; /* which the view has */
     tv_slice low;               /* of the view's query */
     const tv_view *view;
-    const tv_pattern *patterns;
-    size_t pattern_count;
 } tv_heat;
 
 /** {"table":…,"cells":[[…],…]}: exact numbers, one list for each slot. */

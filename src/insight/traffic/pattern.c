@@ -1,55 +1,76 @@
 #include "insight/traffic/pattern.h"
 
-#include <stdlib.h>
+#include "insight/traffic/judged.h"
 
-#include "base/assert.h"
+enum {
+    STRIPE_SLOTS_MIN = 10,
+    WALL_BUCKETS_MIN = 8, /* with fewer they do not say which keys were read */
+    PARTS_OF_A_TRACE = 50,
+};
 
-enum { BUCKETS_MIN = 8 }; /* with fewer there is no picture */
-
-static uint64_t cell(const tv_grid *grid, size_t slot, size_t bucket)
+void tv_pattern_bound_set(tv_pattern_bound *bound, tv_slice text)
 {
-    return grid->cells[slot * grid->buckets + bucket];
+    if (text.len > TV_COLUMN_BOUND_BYTES_MAX) /* of a query: about there */
+        text = tv_slice_take(text, TV_COLUMN_BOUND_BYTES_MAX);
+    bound->len = (uint8_t)text.len;
+    tv_slice_put(bound->bytes, text);
 }
 
-static uint64_t slot_sum(const tv_grid *grid, size_t slot)
+/* The buckets of a piece that have keys of the input. */
+static tv_judged_slot slot_of(const tv_pattern_input *input, const tv_piece *piece)
 {
-    uint64_t sum = 0;
+    size_t end = input->high.len ? tv_axis_find(piece->axis, input->high) : piece->axis->count - 1;
 
-    for (size_t i = 0; i < grid->buckets; i++)
-        sum += cell(grid, slot, i);
-    return sum;
+    /* A bucket that begins with the end has none of them. */
+    if (!input->high.len || tv_slice_cmp(piece->axis->bounds[end], input->high) < 0)
+        end++;
+    return (tv_judged_slot){
+        .piece = piece, .first = tv_axis_find(piece->axis, input->low), .end = end};
 }
 
-static int compare_numbers(const void *a, const void *b)
+tv_judged tv_judged_of(const tv_pattern_input *input, tv_measure_mask mask, tv_arena *arena)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    tv_judged judged = {.input = input, .mask = mask};
+    uint64_t most = 0;
+    size_t kept = 0;
 
-    return (x > y) - (x < y);
-}
+    judged.slots = tv_arena_alloc(arena, (input->count + 1) * sizeof *judged.slots);
+    for (size_t i = 0; i < input->count; i++) {
+        tv_judged_slot slot = slot_of(input, &input->pieces[i]);
 
-bool tv_pattern_even(const tv_grid *grid, tv_pattern *ret_pattern)
-{
-    uint64_t *sums, hottest, median;
-
-    if (grid->buckets < BUCKETS_MIN || grid->slots == 0)
-        return false;
-
-    sums = tv_calloc(grid->buckets, sizeof *sums);
-    for (size_t slot = 0; slot < grid->slots; slot++) {
-        for (size_t i = 0; i < grid->buckets; i++)
-            sums[i] += cell(grid, slot, i);
+        for (size_t b = slot.first; b < slot.end; b++)
+            slot.total += tv_judged_cell(&judged, &slot, b);
+        most = slot.total > most ? slot.total : most;
+        judged.slots[i] = slot;
     }
-    qsort(sums, grid->buckets, sizeof *sums, compare_numbers);
-    hottest = sums[grid->buckets - 1];
-    median = sums[grid->buckets / 2];
-    free(sums);
-    if (hottest == 0 || hottest / 4 >= median)
-        return false;
-
-    *ret_pattern =
-        (tv_pattern){.kind = TV_PATTERN_EVEN, .slots = grid->slots, .buckets = grid->buckets};
-    return true;
+    for (size_t i = 0; i < input->count; i++) {
+        if (judged.slots[i].total == 0 || judged.slots[i].total < most / PARTS_OF_A_TRACE)
+            continue;
+        judged.slots[kept++] = judged.slots[i];
+        judged.total += judged.slots[i].total;
+    }
+    judged.count = kept;
+    return judged;
 }
+
+tv_pattern tv_judged_pattern(const tv_judged *judged, tv_pattern_kind kind, size_t first,
+                             size_t last)
+{
+    uint32_t from = judged->slots[first].piece->minute;
+    tv_pattern pattern = {.kind = kind,
+                          .minute = from,
+                          .minutes =
+                              judged->slots[last].piece->minute + judged->input->grain - from,
+                          .is_now = last + 1 == judged->count};
+
+    while (judged->mask != TV_MASK_REQUESTS && !(judged->mask >> pattern.measure & 1))
+        pattern.measure++;
+    tv_pattern_bound_set(&pattern.low, judged->input->low);
+    tv_pattern_bound_set(&pattern.high, judged->input->high);
+    return pattern;
+}
+
+/* --- stripes --- */
 
 /* How much a row of numbers is like itself `lag` later: 1 the same, 0 not at all. */
 static double autocorrelation(const double *deviations, size_t count, size_t lag)
@@ -80,258 +101,139 @@ static size_t find_period(const double *deviations, size_t count)
     return 0;
 }
 
-bool tv_pattern_stripes(const tv_grid *grid, tv_pattern *ret_pattern)
+static bool find_stripes(const tv_judged *judged, tv_arena *arena, tv_pattern *ret_pattern)
 {
+    const tv_pattern_input *input = judged->input;
+    size_t count = (input->to - input->from) / input->grain, period = 0;
     double *deviations, mean = 0, square = 0;
-    size_t period = 0;
-    tv_pattern even;
 
-    if (grid->slots < TV_PATTERN_SLOTS_MIN || !tv_pattern_even(grid, &even))
+    if (count < STRIPE_SLOTS_MIN || !tv_judged_has_enough(judged->count, judged->total))
         return false;
-
-    deviations = tv_malloc(grid->slots * sizeof *deviations);
-    for (size_t i = 0; i < grid->slots; i++) {
-        deviations[i] = (double)slot_sum(grid, i);
-        mean += deviations[i] / (double)grid->slots;
-    }
-    for (size_t i = 0; i < grid->slots; i++) {
+    deviations = tv_arena_alloc(arena, count * sizeof *deviations);
+    memset(deviations, 0, count * sizeof *deviations);
+    for (size_t i = 0; i < judged->count; i++)
+        deviations[(judged->slots[i].piece->minute - input->from) / input->grain] =
+            (double)judged->slots[i].total;
+    mean = (double)judged->total / (double)count;
+    for (size_t i = 0; i < count; i++) {
         deviations[i] -= mean;
-        square += deviations[i] * deviations[i] / (double)grid->slots;
+        square += deviations[i] * deviations[i] / (double)count;
     }
     if (square > 0.25 * mean * mean) /* less cannot be seen */
-        period = find_period(deviations, grid->slots);
-    free(deviations);
+        period = find_period(deviations, count);
     if (period == 0)
         return false;
-
-    *ret_pattern = (tv_pattern){.kind = TV_PATTERN_STRIPES,
-                                .slots = grid->slots,
-                                .buckets = grid->buckets,
-                                .period = period};
+    *ret_pattern = tv_judged_pattern(judged, TV_PATTERN_STRIPES, 0, judged->count - 1);
+    ret_pattern->period = (uint32_t)period * input->grain;
     return true;
 }
 
-/* The longest time that buckets [first, first + width) have their share of each slot. */
-static size_t longest_run(const tv_grid *grid, const uint64_t *totals, size_t first, size_t width,
-                          double share_min, size_t *ret_slot, double *ret_sum, double *ret_share)
+/* --- walls --- */
+
+/* Whether nearly all keys were scanned in a slot. */
+static bool is_wall(const tv_judged *judged, const tv_judged_slot *slot)
 {
-    double sum = 0, all = 0;
-    size_t run = 0, longest = 0;
+    uint64_t rows = judged->input->row_count;
+    size_t touched = 0, buckets = slot->end - slot->first;
 
-    for (size_t slot = 0; slot < grid->slots; slot++) {
-        uint64_t own = 0;
-
-        for (size_t i = 0; i < width; i++)
-            own += cell(grid, slot, first + i);
-        if (own == 0 || (double)own < share_min * (double)totals[slot]) {
-            run = 0;
-            sum = all = 0;
-            continue;
-        }
-        run++;
-        sum += (double)own;
-        all += (double)totals[slot];
-        if (run > longest) {
-            longest = run;
-            *ret_slot = slot + 1 - run;
-            *ret_sum = sum;
-            *ret_share = sum / all;
-        }
+    for (size_t i = slot->first; i < slot->end; i++)
+        touched += tv_judged_cell(judged, slot, i) > 0;
+    if (buckets >= WALL_BUCKETS_MIN) {
+        /* Before the first row, and behind the last, there is nothing to scan. */
+        buckets -= tv_judged_cell(judged, slot, slot->first) == 0;
+        buckets -= tv_judged_cell(judged, slot, slot->end - 1) == 0;
     }
-    return longest;
+    /* Few buckets say nothing about which keys were read; then the size of the table does. */
+    return touched * 10 >= buckets * 9 && (rows ? (double)slot->total >= 0.9 * (double)rows
+                                                : slot->end - slot->first >= WALL_BUCKETS_MIN);
 }
 
-bool tv_pattern_hot_line(const tv_grid *grid, tv_pattern *ret_pattern)
+static bool find_wall(const tv_judged *judged, tv_pattern *ret_pattern)
 {
-    size_t width = grid->buckets / 500 ? grid->buckets / 500 : 1;
-    double share_min = 4.0 * (double)width / (double)grid->buckets, best = 0;
-    uint64_t *totals;
-
-    if (grid->buckets < 2 || grid->slots < TV_PATTERN_SLOTS_MIN)
-        return false;
-    if (share_min < 0.25)
-        share_min = 0.25;
-    if (share_min > 0.8)
-        share_min = 0.8; /* of a table that has hardly any buckets: nearly all is in one */
-
-    totals = tv_malloc(grid->slots * sizeof *totals);
-    for (size_t i = 0; i < grid->slots; i++)
-        totals[i] = slot_sum(grid, i);
-    for (size_t first = 0; first + width <= grid->buckets; first++) {
-        size_t slot = 0, run;
-        double sum = 0, share = 0;
-
-        run = longest_run(grid, totals, first, width, share_min, &slot, &sum, &share);
-        if (run < TV_PATTERN_SLOTS_MIN || sum <= best)
-            continue;
-        best = sum;
-        *ret_pattern = (tv_pattern){.kind = TV_PATTERN_HOT_LINE,
-                                    .slot = slot,
-                                    .slots = run,
-                                    .bucket = first,
-                                    .buckets = width,
-                                    .share = share};
-    }
-    free(totals);
-    return best > 0;
-}
-
-/* How writes go through the keys, slot by slot. */
-typedef struct drift {
-    size_t slots, up, down;          /* slots with writes; steps of their middle */
-    size_t first, last;              /* middles: half of a slot's writes are below */
-    size_t highest, lowest;          /* buckets that were written to so far */
-    uint64_t at_top, at_bottom, all; /* writes at the edge of all before, but for the first slot */
-} drift;
-
-/* The bucket in which half of a slot's writes are reached. */
-static size_t middle_of(const tv_grid *grid, size_t slot, uint64_t sum)
-{
-    uint64_t below = 0;
-    size_t i = 0;
-
-    while (i + 1 < grid->buckets && (below += cell(grid, slot, i)) * 2 < sum)
-        i++;
-    return i;
-}
-
-static void drift_slot(drift *d, const tv_grid *grid, size_t slot)
-{
-    uint64_t sum = slot_sum(grid, slot);
-    size_t middle, highest = 0, lowest = SIZE_MAX;
-
-    if (sum == 0)
-        return;
-    for (size_t i = 0; i < grid->buckets; i++) {
-        uint64_t writes = cell(grid, slot, i);
-
-        if (writes == 0)
-            continue;
-        highest = i;
-        lowest = lowest == SIZE_MAX ? i : lowest;
-        if (d->slots) {
-            d->at_top += i >= d->highest ? writes : 0;
-            d->at_bottom += i <= d->lowest ? writes : 0;
-            d->all += writes;
-        }
-    }
-
-    middle = middle_of(grid, slot, sum);
-    if (d->slots == 0) {
-        d->first = d->last = middle;
-        d->highest = highest;
-        d->lowest = lowest;
-    }
-    d->up += middle > d->last;
-    d->down += middle < d->last;
-    d->last = middle;
-    d->slots++;
-    if (highest > d->highest)
-        d->highest = highest;
-    if (lowest < d->lowest)
-        d->lowest = lowest;
-}
-
-bool tv_pattern_diagonal(const tv_grid *grid, tv_pattern *ret_pattern)
-{
-    drift d = {0};
-    size_t moved, way;
-    bool is_rising;
-    double edge;
-
-    if (grid->buckets < BUCKETS_MIN)
-        return false;
-    for (size_t slot = 0; slot < grid->slots; slot++)
-        drift_slot(&d, grid, slot);
-
-    moved = d.up + d.down;
-    is_rising = d.up > d.down;
-    if (moved + 1 < TV_PATTERN_SLOTS_MIN || is_rising != (d.last > d.first) ||
-        (double)(is_rising ? d.up : d.down) <= 0.8 * (double)moved)
-        return false;
-
-    way = is_rising ? d.last - d.first : d.first - d.last;
-    edge = (double)(is_rising ? d.at_top : d.at_bottom) / (double)d.all;
-    if (edge < 0.5 || way * 10 < grid->buckets)
-        return false;
-
-    *ret_pattern = (tv_pattern){.kind = is_rising ? TV_PATTERN_RISING : TV_PATTERN_FALLING,
-                                .slots = grid->slots,
-                                .bucket = d.lowest,
-                                .buckets = d.highest - d.lowest + 1,
-                                .share = edge};
-    return true;
-}
-
-bool tv_pattern_wall(const tv_grid *grid, uint64_t row_count, tv_pattern *ret_pattern)
-{
-    uint64_t best = 0;
+    uint64_t best = 0, rows = judged->input->row_count;
     size_t times = 0;
 
-    for (size_t slot = 0; slot < grid->slots; slot++) {
-        uint64_t sum = slot_sum(grid, slot);
-        size_t touched = 0;
+    for (size_t i = 0; i < judged->count; i++) {
+        uint64_t total = judged->slots[i].total;
 
-        for (size_t i = 0; i < grid->buckets; i++)
-            touched += cell(grid, slot, i) > 0;
-        /* Few buckets say nothing about which keys were read; then the size of the table does. */
-        if (sum == 0 || touched * 10 < grid->buckets * 9 ||
-            (row_count ? (double)sum < 0.9 * (double)row_count : grid->buckets < BUCKETS_MIN))
+        if (!is_wall(judged, &judged->slots[i]))
             continue;
         times++;
-        if (sum <= best)
+        if (total <= best)
             continue;
-        best = sum;
-        *ret_pattern = (tv_pattern){.kind = TV_PATTERN_WALL,
-                                    .slot = slot,
-                                    .slots = 1,
-                                    .buckets = grid->buckets,
-                                    .share = row_count ? (double)sum / (double)row_count : 0};
+        best = total;
+        *ret_pattern = tv_judged_pattern(judged, TV_PATTERN_WALL, i, i);
+        ret_pattern->share = rows ? (double)total / (double)rows : 0;
     }
     ret_pattern->times = times;
     return times > 0;
 }
 
-size_t tv_view_recorded(const tv_view *view)
-{
-    size_t count = 0;
+/* --- all of them --- */
 
-    for (size_t i = 0; i < view->slots; i++)
-        count += view->is_recorded[i];
-    return count;
+/* Whether the shares of a measure are spread, as far as there is enough of it. */
+static bool is_spread(const tv_judged *judged, tv_arena *arena)
+{
+    tv_shares shares;
+    tv_pattern found;
+
+    if (!tv_judged_has_enough(judged->count, judged->total))
+        return true;
+    shares = tv_shares_of(judged, arena);
+    return tv_shares_find_even(&shares, &found) && found.kind == TV_PATTERN_EVEN;
 }
 
-size_t tv_patterns_find(const tv_view *view, tv_traffic_measure measure, uint64_t row_count,
-                        tv_pattern ret_patterns[TV_PATTERN_KINDS])
+/* Whether a partition was hot only while it was the last one of those that new entities go to. */
+static bool is_passed_by(const tv_pattern *hot, const tv_pattern *frontier)
 {
-    size_t first = 0, end = view->slots, count = 0;
-    tv_grid grid;
+    return !hot->is_one_key && 2 * hot->minutes < frontier->minutes;
+}
 
-    if (tv_view_recorded(view) < TV_PATTERN_SLOTS_MIN)
-        return 0;
+/* Stripes, even or uneven, where nothing stands out. */
+static size_t find_calm(const tv_pattern_input *input, const tv_judged *writes,
+                        const tv_judged *reads, tv_arena *arena, tv_pattern *ret_patterns)
+{
+    tv_judged requests = tv_judged_of(input, TV_MASK_REQUESTS, arena);
+    tv_shares shares = tv_shares_of(&requests, arena);
+    const tv_judged *each[] = {writes, reads};
 
-    /* Without the time before the first column and after the last one. */
-    while (!view->is_recorded[first])
-        first++;
-    while (!view->is_recorded[end - 1])
-        end--;
-    grid =
-        (tv_grid){view->cells[measure] + first * view->axis->count, end - first, view->axis->count};
+    for (size_t i = 0; i < 2; i++) {
+        tv_shares own;
 
-    if (tv_pattern_hot_line(&grid, &ret_patterns[count])) {
-        ret_patterns[count].is_one_key = ret_patterns[count].buckets == 1 &&
-                                         tv_axis_is_one_key(view->axis, ret_patterns[count].bucket);
-        count++;
+        if (is_spread(each[i], arena))
+            continue;
+        own = tv_shares_of(each[i], arena);
+        return tv_shares_find_even(&own, ret_patterns);
     }
-    if (measure == TV_MEASURE_WRITES)
-        count += tv_pattern_diagonal(&grid, &ret_patterns[count]);
-    if (measure == TV_MEASURE_SCANNED)
-        count += tv_pattern_wall(&grid, row_count, &ret_patterns[count]);
-    if (tv_pattern_stripes(&grid, &ret_patterns[count]))
-        count++;
-    else if (count == 0)
-        count += tv_pattern_even(&grid, &ret_patterns[count]);
-    for (size_t i = 0; i < count; i++)
-        ret_patterns[i].slot += first;
+    if (!tv_shares_find_even(&shares, ret_patterns))
+        return 0;
+    return find_stripes(&requests, arena, ret_patterns) || ret_patterns->kind == TV_PATTERN_EVEN;
+}
+
+size_t tv_patterns_find(const tv_pattern_input *input, tv_pattern ret_patterns[TV_PATTERNS_MAX])
+{
+    tv_judged inserts, writes, reads, scanned;
+    tv_shares shares;
+    tv_arena arena;
+    size_t count = 0;
+
+    tv_arena_init(&arena);
+    inserts = tv_judged_of(input, TV_MASK_OF(TV_MEASURE_INSERTS), &arena);
+    writes = tv_judged_of(input, TV_MASK_OF(TV_MEASURE_WRITES), &arena);
+    reads = tv_judged_of(input, TV_MASK_OF(TV_MEASURE_READS), &arena);
+    scanned = tv_judged_of(input, TV_MASK_OF(TV_MEASURE_SCANNED), &arena);
+
+    shares = tv_shares_of(&inserts, &arena);
+    count += tv_frontier_find(&inserts, &shares, &ret_patterns[count]);
+    shares = tv_shares_of(&writes, &arena);
+    count += tv_shares_find_hot(&shares, &ret_patterns[count]);
+    if (count == 2 && is_passed_by(&ret_patterns[1], &ret_patterns[0]))
+        count--;
+    shares = tv_shares_of(&reads, &arena);
+    count += tv_shares_find_hot(&shares, &ret_patterns[count]);
+    count += find_wall(&scanned, &ret_patterns[count]);
+    if (count == 0)
+        count = find_calm(input, &writes, &reads, &arena, ret_patterns);
+    tv_arena_done(&arena);
     return count;
 }

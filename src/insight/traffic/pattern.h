@@ -1,22 +1,30 @@
 /*
- * Pictures that traffic by key has, found in a view: functions of its numbers and nothing else.
+ * Patterns of traffic by key, found in columns: functions of their numbers and nothing else.  What
+ * is judged are shares of partitions and of keys, and where new entities go; never how buckets
+ * compare, which are cut by the load and so always look even.  The answer is the same whatever
+ * picture is drawn of the columns.
  *
- *     even       the hottest bucket has less than four times the median
- *     stripes    the total repeats itself (autocorrelation above 0.6), and the keys are even
- *     hot line   a quarter of the measure or more in 0.2 % of the buckets, for ten slots; in one
- *                bucket four times its part, at most 80 %, where there are few
- *     rising,    writes go to ever larger (smaller) keys: more than 80 % of the steps of their
- *     falling    middle go one way, and half of them or more to the edge
+ *     even       no partition stands out: it may have a half, but not three times the others' mean
+ *     uneven     the same, but one has a quarter or more and three times that mean
+ *     stripes    the total repeats itself (autocorrelation above 0.6)
+ *     hot line   a partition with half of the reads or writes, or an entity with a quarter, and
+ *                three times the others' mean (advice/shares.h), for three slots
+ *     rising,    new entities go behind (before) those of the slot before, for three slots; or the
+ *     falling    partition that has nearly all of them is ever a greater (smaller) one
  *     wall       a slot in which nine tenths of the table were scanned
+ *
+ * Slots in which hardly anything happened are left out: they say nothing about keys.
  */
 #ifndef TV_INSIGHT_TRAFFIC_PATTERN_H
 #define TV_INSIGHT_TRAFFIC_PATTERN_H
 
+#include "base/arena.h"
 #include "base/buf.h"
-#include "insight/traffic/view.h"
+#include "insight/traffic/gather.h"
 
 typedef enum tv_pattern_kind {
     TV_PATTERN_EVEN,
+    TV_PATTERN_UNEVEN,
     TV_PATTERN_STRIPES,
     TV_PATTERN_HOT_LINE,
     TV_PATTERN_RISING,
@@ -25,53 +33,58 @@ typedef enum tv_pattern_kind {
     TV_PATTERN_KINDS,
 } tv_pattern_kind;
 
-/** Slots of data that are needed; with fewer nothing is found. */
-enum { TV_PATTERN_SLOTS_MIN = 10 };
+enum {
+    TV_PATTERN_SLOTS_MIN = 3,   /* with traffic; with fewer nothing is found, but for a wall */
+    TV_PATTERN_COUNT_MIN = 100, /* requests in them, likewise */
+    TV_PATTERNS_MAX = 8,
+    TV_PATTERN_BOUND_BYTES_MAX = TV_COLUMN_BOUND_BYTES_MAX + 2,
+};
+
+/** A bound of keys, copied. */
+typedef struct tv_pattern_bound {
+    uint8_t len;
+    char bytes[TV_PATTERN_BOUND_BYTES_MAX];
+} tv_pattern_bound;
 
 typedef struct tv_pattern {
     tv_pattern_kind kind;
-    size_t slot, slots;     /* where it is in time */
-    size_t bucket, buckets; /* and in the keys */
-    double share;           /* of the measure: hot line; of writes at the edge: rising, falling;
-                               of the table: wall, 0 when its size is not known */
-    size_t period;          /* of stripes, in slots */
-    size_t times;           /* slots like it: wall */
-    bool is_one_key;        /* a hot line that no split can cure */
+    tv_traffic_measure measure; /* of hot lines: reads or writes; uneven: writes or reads */
+    uint32_t minute, minutes;   /* where it is in time */
+    tv_pattern_bound low, high; /* and in the keys; an empty `high` has no end */
+    double share;               /* of the measure: hot line, uneven; the most that any partition can
+                                   have: even; of inserts that went to the end: rising, falling; of
+                                   the table: wall, 0 when its size is not known */
+    uint32_t period;            /* of stripes, in minutes */
+    size_t times;               /* slots like it: wall */
+    bool is_one_key;            /* a hot line that no split can cure */
+    bool is_now;                /* it is there in the last slot that has traffic */
 } tv_pattern;
 
-/** One measure of a view. */
-typedef struct tv_grid {
-    const uint64_t *cells; /* slot-major */
-    size_t slots, buckets;
-} tv_grid;
+/** What is judged: one table's part of the columns of some time, each of `grain` minutes. */
+typedef struct tv_pattern_input {
+    const tv_piece *pieces; /* ascending in time */
+    size_t count;
+    uint32_t from, to, grain; /* minutes: from the first column that was recorded to the end of the
+                                 last one, whether the table is in them or not */
+    tv_slice low, high;       /* keys in [low, high); an empty `high` has no end */
+    uint64_t row_count;       /* of these keys, 0 when it is not known */
+} tv_pattern_input;
 
-/* Each is false when its pattern is not there.  All zeros is what they leave alone. */
-bool tv_pattern_even(const tv_grid *grid, tv_pattern *ret_pattern);
-bool tv_pattern_stripes(const tv_grid *grid, tv_pattern *ret_pattern);
-bool tv_pattern_hot_line(const tv_grid *grid, tv_pattern *ret_pattern);
-/** Of writes: TV_PATTERN_RISING or TV_PATTERN_FALLING. */
-bool tv_pattern_diagonal(const tv_grid *grid, tv_pattern *ret_pattern);
-/** Of scanned rows.  `row_count` is that of the table, 0 when it is not known. */
-bool tv_pattern_wall(const tv_grid *grid, uint64_t row_count, tv_pattern *ret_pattern);
+/** All patterns, those that weigh most first.  Returns how many. */
+size_t tv_patterns_find(const tv_pattern_input *input, tv_pattern ret_patterns[TV_PATTERNS_MAX]);
 
-/**
- * All patterns of a view for a measure that it has; those of writes and of scanned rows with
- * these measures only.  Returns how many, at most TV_PATTERN_KINDS.
- */
-size_t tv_patterns_find(const tv_view *view, tv_traffic_measure measure, uint64_t row_count,
-                        tv_pattern ret_patterns[TV_PATTERN_KINDS]);
+static inline tv_slice tv_pattern_bound_slice(const tv_pattern_bound *bound)
+{
+    return (tv_slice){bound->bytes, bound->len};
+}
 
-/** Slots of a view of which there is a column. */
-size_t tv_view_recorded(const tv_view *view);
-
-/** "even", "stripes", "hot-line", "rising", "falling", "wall". */
+/** "even", "uneven", "stripes", "hot-line", "rising", "falling", "wall". */
 const char *tv_pattern_name(tv_pattern_kind kind);
 
-/** "fine", "watch" or "fix". */
+/** "fine" or "watch": what a pattern is worth as long as no rule of advice has more to say. */
 const char *tv_pattern_verdict(tv_pattern_kind kind);
 
 /** A sentence about it, for people. */
-void tv_pattern_describe(const tv_pattern *pattern, const tv_view *view, tv_traffic_measure measure,
-                         tv_buf *out);
+void tv_pattern_describe(const tv_pattern *pattern, tv_arena *arena, tv_buf *out);
 
 #endif

@@ -1,12 +1,15 @@
 /* What is said about a pattern. */
 #include "insight/traffic/pattern.h"
 
+#include "store/engine/key.h"
+
 static const struct {
     const char *name, *verdict;
 } kinds[TV_PATTERN_KINDS] = {
-    [TV_PATTERN_EVEN] = {"even", "fine"},        [TV_PATTERN_STRIPES] = {"stripes", "watch"},
-    [TV_PATTERN_HOT_LINE] = {"hot-line", "fix"}, [TV_PATTERN_RISING] = {"rising", "fix"},
-    [TV_PATTERN_FALLING] = {"falling", "fix"},   [TV_PATTERN_WALL] = {"wall", "fix"},
+    [TV_PATTERN_EVEN] = {"even", "fine"},        [TV_PATTERN_UNEVEN] = {"uneven", "watch"},
+    [TV_PATTERN_STRIPES] = {"stripes", "watch"}, [TV_PATTERN_HOT_LINE] = {"hot-line", "watch"},
+    [TV_PATTERN_RISING] = {"rising", "watch"},   [TV_PATTERN_FALLING] = {"falling", "watch"},
+    [TV_PATTERN_WALL] = {"wall", "watch"},
 };
 
 const char *tv_pattern_name(tv_pattern_kind kind)
@@ -19,62 +22,97 @@ const char *tv_pattern_verdict(tv_pattern_kind kind)
     return kinds[kind].verdict;
 }
 
-/* "11:18" of a slot, in UTC. */
-static void add_time(const tv_view *view, size_t slot, tv_buf *out)
+/* "11:18 UTC". */
+static void add_time(uint32_t minute, tv_buf *out)
 {
-    uint32_t minute = view->from + (uint32_t)slot * (uint32_t)view->grain;
-
     tv_buf_printf(out, "%02u:%02u UTC", minute / 60 % 24, minute % 60);
 }
 
-static void add_hot_line(const tv_pattern *pattern, const tv_view *view, const char *measure,
-                         tv_buf *out)
+/* "since 11:18 UTC"; "from 11:18 UTC to 11:30 UTC" of what has ended. */
+static void add_span(const tv_pattern *pattern, tv_buf *out)
 {
-    size_t end = pattern->slot + pattern->slots;
-
-    tv_buf_printf(out, "%s, %.0f %% of the %s, hot ",
-                  pattern->is_one_key ? "One entity" : "A narrow range of keys",
-                  pattern->share * 100, measure);
-    tv_buf_printf(out, end >= view->slots ? "since " : "from ");
-    add_time(view, pattern->slot, out);
-    if (end < view->slots) {
+    tv_buf_printf(out, pattern->is_now ? "since " : "from ");
+    add_time(pattern->minute, out);
+    if (!pattern->is_now) {
         tv_buf_add_lit(out, " to ");
-        add_time(view, end, out);
+        add_time(pattern->minute + pattern->minutes, out);
     }
-    tv_buf_add_char(out, '.');
-    if (pattern->is_one_key)
-        tv_buf_add_lit(out, " One key cannot be split.");
 }
 
-void tv_pattern_describe(const tv_pattern *pattern, const tv_view *view, tv_traffic_measure measure,
-                         tv_buf *out)
+/* A part of a key in quotes, with dots where it is only the beginning of one. */
+static void add_part(tv_slice part, bool is_cut, tv_arena *arena, tv_buf *out)
 {
+    tv_slice text;
+
+    if (tv_key_decode_text(arena, part, &text))
+        text = TV_LIT("");
+    tv_buf_printf(out, "'%.*s%s'", TV_FMT(text), is_cut ? "\u2026" : "");
+}
+
+/* "Partition 's07'", "Entity 'counter' / 'visits'". */
+static void add_whose(const tv_pattern *pattern, tv_arena *arena, tv_buf *out)
+{
+    tv_slice key = tv_pattern_bound_slice(&pattern->low), partition = tv_key_before_mark(key);
+    bool is_cut = partition.len >= TV_COLUMN_BOUND_BYTES_MAX - 6; /* see adapt.h */
+
+    tv_buf_printf(out, pattern->is_one_key ? "Entity " : is_cut ? "Partitions " : "Partition ");
+    add_part(partition, is_cut, arena, out);
+    if (pattern->is_one_key) {
+        tv_buf_add_lit(out, " / ");
+        add_part(tv_slice_skip(key, partition.len + 1), false, arena, out);
+    }
+}
+
+static void add_wall(const tv_pattern *pattern, tv_buf *out)
+{
+    tv_buf_add_lit(out, "A table scan at ");
+    add_time(pattern->minute, out);
+    tv_buf_add_lit(out, " read every part of the keys");
+    if (pattern->times > 1)
+        tv_buf_printf(out, "; there are %zu such slots", pattern->times);
+    tv_buf_add_char(out, '.');
+}
+
+static void add_end(const tv_pattern *pattern, tv_buf *out)
+{
+    bool is_rising = pattern->kind == TV_PATTERN_RISING;
+
+    tv_buf_printf(out, "New entities go to the %s of the table: %.0f %% of the inserts ",
+                  is_rising ? "end" : "beginning", pattern->share * 100);
+    add_span(pattern, out);
+    tv_buf_printf(out, " lie %s those of the slot before.", is_rising ? "behind" : "in front of");
+}
+
+void tv_pattern_describe(const tv_pattern *pattern, tv_arena *arena, tv_buf *out)
+{
+    const char *measure = tv_traffic_measure_name(pattern->measure);
+
     switch (pattern->kind) {
     case TV_PATTERN_EVEN:
-        tv_buf_add_lit(out, "Even. Nothing to do.");
+        tv_buf_printf(out, "Even: no partition has more than %.0f %% of the requests.",
+                      pattern->share * 100);
+        break;
+    case TV_PATTERN_UNEVEN:
+        add_whose(pattern, arena, out);
+        tv_buf_printf(out, " has %.0f %% of the %s, the largest share.", pattern->share * 100,
+                      measure);
         break;
     case TV_PATTERN_STRIPES:
-        tv_buf_printf(out, "Traffic comes every %zu minutes, evenly over the keys.",
-                      pattern->period * (size_t)view->grain);
+        tv_buf_printf(out, "Traffic comes every %u minutes, evenly over the keys.",
+                      pattern->period);
         break;
     case TV_PATTERN_HOT_LINE:
-        add_hot_line(pattern, view, tv_traffic_measure_name(measure), out);
+        add_whose(pattern, arena, out);
+        tv_buf_printf(out, " has %.0f %% of the %s, ", pattern->share * 100, measure);
+        add_span(pattern, out);
+        tv_buf_printf(out, ".%s", pattern->is_one_key ? " One key cannot be split." : "");
         break;
     case TV_PATTERN_RISING:
-        tv_buf_printf(out, "%.0f %% of the writes go to the largest keys, which rise.",
-                      pattern->share * 100);
-        break;
     case TV_PATTERN_FALLING:
-        tv_buf_printf(out, "%.0f %% of the writes go to the smallest keys, which fall.",
-                      pattern->share * 100);
+        add_end(pattern, out);
         break;
     case TV_PATTERN_WALL:
-        tv_buf_add_lit(out, "A table scan at ");
-        add_time(view, pattern->slot, out);
-        tv_buf_add_lit(out, " read every part of the keys");
-        if (pattern->times > 1)
-            tv_buf_printf(out, "; there are %zu such slots", pattern->times);
-        tv_buf_add_char(out, '.');
+        add_wall(pattern, out);
         break;
     case TV_PATTERN_KINDS:
         break;

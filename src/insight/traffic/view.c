@@ -15,6 +15,15 @@ void tv_view_done(tv_view *view)
     *view = (tv_view){0};
 }
 
+size_t tv_view_recorded(const tv_view *view)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < view->slots; i++)
+        count += view->is_recorded[i];
+    return count;
+}
+
 /* While a view is made. */
 typedef struct view_work {
     const tv_view_query *query;
@@ -229,6 +238,29 @@ static void fill(const tv_gathered *table, const tv_view_query *query, tv_view *
     tv_axis_unref(full);
 }
 
+/* Patterns, from the first column that was recorded to the last. */
+static void find_patterns(const tv_gathered *table, const tv_view_query *query, tv_view *view)
+{
+    uint32_t grain = (uint32_t)view->grain;
+    size_t first = 0, end = view->slots;
+
+    while (first < end && !view->is_recorded[first])
+        first++;
+    while (end > first && !view->is_recorded[end - 1])
+        end--;
+
+    tv_pattern_input input = {.pieces = table->pieces,
+                              .count = table->count,
+                              .from = view->from + (uint32_t)first * grain,
+                              .to = view->from + (uint32_t)end * grain,
+                              .grain = grain,
+                              .low = query->low,
+                              .high = query->high,
+                              .row_count = query->row_count};
+
+    view->pattern_count = tv_patterns_find(&input, view->patterns);
+}
+
 tv_err tv_view_read(tv_traffic_store *store, const tv_view_query *query, tv_view *ret_view)
 {
     static const tv_slice no_bounds[1] = {{"", 0}};
@@ -250,6 +282,7 @@ tv_err tv_view_read(tv_traffic_store *store, const tv_view_query *query, tv_view
     err = read_files(store, &work);
     if (!err && work.gather.count && work.gather.tables[0].count) {
         fill(&work.gather.tables[0], query, ret_view);
+        find_patterns(&work.gather.tables[0], query, ret_view);
         ret_view->is_approximate |= (work.gather.flags & TV_COLUMN_APPROXIMATE) != 0;
     } else if (!err) {
         ret_view->axis = tv_axis_new(no_bounds, 1);

@@ -7,6 +7,7 @@
 #define TV_INSIGHT_TRAFFIC_VIEW_H
 
 #include "insight/traffic/axis.h"
+#include "insight/traffic/pattern.h"
 
 /** Minutes in a column. */
 typedef enum tv_grain {
@@ -27,6 +28,7 @@ typedef struct tv_view_query {
     uint32_t from, to;  /* minutes since 1970; the slots that begin in [from, to) */
     tv_slice low, high; /* keys in [low, high); an empty `high` has no end */
     size_t buckets_max; /* 1 to TV_VIEW_BUCKETS_MAX */
+    uint64_t row_count; /* of these keys, 0 when it is not known: for patterns */
     unsigned measures;  /* a bit, 1 << tv_traffic_measure, for each that is wanted */
 } tv_view_query;
 
@@ -39,7 +41,13 @@ typedef struct tv_view {
     uint64_t *cells[TV_MEASURES]; /* slots x axis->count each, slot-major; NULL: not asked for */
     bool *is_recorded;            /* of each slot: whether there is a column */
     bool is_approximate;          /* a count was divided between buckets */
+    /* Of these columns as they were written, whatever measures and buckets were asked for. */
+    tv_pattern patterns[TV_PATTERNS_MAX];
+    size_t pattern_count;
 } tv_view;
+
+/** Slots of which there is a column. */
+size_t tv_view_recorded(const tv_view *view);
 
 static inline uint64_t tv_view_cell(const tv_view *view, tv_traffic_measure measure, size_t slot,
                                     size_t bucket)

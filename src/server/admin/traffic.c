@@ -18,8 +18,7 @@ typedef struct reading {
     tv_request *req;
     tv_traffic *traffic;
     tv_view_query query;
-    tv_slice table;     /* its name */
-    uint64_t row_count; /* of the table, 0: not known */
+    tv_slice table; /* its name */
     tv_traffic_measure measure;
     bool is_cell, is_heat;
     tv_err err;
@@ -102,7 +101,7 @@ static bool find_table(tv_admin *admin, tv_request *req, reading *to)
     if (table == NULL)
         return false;
     to->query.table_id = table->id;
-    to->row_count = count_rows(admin, table, &to->query);
+    to->query.row_count = count_rows(admin, table, &to->query);
     tv_container_unref(table);
     return true;
 }
@@ -162,15 +161,12 @@ static void write_cell(const tv_view *view, tv_buf *out)
 
 static void write_view(const reading *r, const tv_view *view, tv_request *req)
 {
-    tv_pattern patterns[TV_PATTERN_KINDS];
     tv_heat heat = {.account = r->query.account,
                     .table = r->table,
                     .measure = r->measure,
                     .low = r->query.low,
-                    .view = view,
-                    .patterns = patterns};
+                    .view = view};
 
-    heat.pattern_count = tv_patterns_find(view, r->measure, r->row_count, patterns);
     if (r->is_heat)
         tv_heat_write_bytes(&heat, &req->arena, &req->out);
     else

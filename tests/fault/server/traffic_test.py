@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import math
 import pathlib
 import struct
 import unittest
@@ -106,7 +107,7 @@ class Traffic(unittest.TestCase):
         self.assertEqual(view["keys"][at + 1], ["p050", "r", ""])
         self.assertEqual(view["cells"][-1][at], 404)
         finding, = [f for f in view["findings"] if f["kind"] == "hot-line"]
-        self.assertEqual((finding["bucket"], finding["oneKey"], finding["verdict"]), (at, True, "fix"))
+        self.assertEqual((finding["bucket"], finding["oneKey"], finding["verdict"]), (at, True, "watch"))
 
         # The same as bytes; and one cell of it exactly, with all measures.
         heat = self.traffic("reads", buckets=64, format="heat")
@@ -116,7 +117,7 @@ class Traffic(unittest.TestCase):
         self.assertEqual(header, {name: view[name] for name in header})
         cells = heat[8 + length:]
         self.assertEqual(len(cells), view["slots"] * view["buckets"])
-        self.assertEqual(cells[-view["buckets"] + at], 255)
+        self.assertEqual(cells[-view["buckets"] + at], round(1 + 254 * math.log(404) / math.log(view["max"])))
         cell = json.loads(self.traffic(path="/traffic/cell", **{
             "from": view["from"] + (view["slots"] - 1) * 60, "low": "p050\x01r", "high": "p050\x01r\x01"}))
         self.assertEqual((cell["reads"], cell["writes"], cell["recorded"]), (404, 0, True))

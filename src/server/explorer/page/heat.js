@@ -156,7 +156,7 @@ class Heat extends HeatMap {
     if (this.spoken != null && spoken !== this.spoken && spoken) say(spoken);
     this.spoken = spoken;
     const focused = [...this.cards.querySelectorAll('button')].indexOf(document.activeElement);
-    put(this.cards, findings.length === 0 ? h('p', { class: 'muted' }, recorded < 10 ? `Patterns need ${this.grain === '1m' ? '10 minutes' : '10 slots'} of traffic; ${recorded} so far.` : `No pattern found in ${GRAINS[this.grain].span}.`)
+    put(this.cards, findings.length === 0 ? h('p', { class: 'muted' }, recorded < 3 ? `Patterns need ${this.grain === '1m' ? '3 minutes' : '3 slots'} of traffic; ${recorded} so far.` : 'No pattern: there is too little traffic, or not yet enough of it to tell.')
       : findings.map((finding, i) => h('article', { class: 'hcard' }, patternPicture(finding.kind, colours),
         h('div', null, h('h2', null, h('span', { class: 'hnum' }, i + 1), this.named(finding), h('span', { class: `verdict ${finding.verdict === 'fix' ? 'bad' : finding.verdict === 'fine' ? 'good' : 'soft'}` }, finding.verdict)), h('p', null, finding.text),
           finding.kind !== 'even' && h('p', { class: 'soft' }, (PATTERNS[finding.kind] || [])[1]),
@@ -297,7 +297,15 @@ class Heat extends HeatMap {
 
   /** Put the cursor on a pattern; -1 is before the first. */
   async toFinding(i) {
-    const finding = this.findings()[i], extent = this.extentOf(finding);
+    const measure = this.measureOf(this.findings()[i]);
+    if (measure !== this.measure && MEASURES[measure]) {
+      this.measure = measure;
+      setQuery({ m: measure }, true);
+      await this.load();
+    }
+    const finding = this.findings()[i];
+    if (!finding) return; // it has ended meanwhile
+    const extent = this.extentOf(finding);
     this.finding = i;
     const isSeen = (this.zoom.from ?? 0) <= extent.from && (this.zoom.to ?? Infinity) >= extent.to && (!this.zoom.low || orderOf(this.zoom.low) <= orderOf(extent.low)) && (!this.zoom.high || (extent.high && orderOf(this.zoom.high) >= orderOf(extent.high)));
     if (!isSeen) await this.setZoom({ ...ALL });
@@ -308,9 +316,10 @@ class Heat extends HeatMap {
     say(`Pattern ${i + 1}, ${this.named(finding)}: ${finding.text}`);
   }
 
+  /** The next one of those that are marked in this picture. */
   nextFinding() {
-    const count = this.findings().length;
-    if (count === 0) say('No pattern'); else this.toFinding((this.finding + 1) % count);
+    const marked = this.findings().map((finding, i) => this.isMarked(finding) ? i : -1).filter(i => i >= 0);
+    if (marked.length === 0) say(`No pattern in ${MEASURES[this.measure].toLowerCase()}`); else this.toFinding(marked.find(i => i > this.finding) ?? marked[0]);
   }
 
   zoomToCursor() {

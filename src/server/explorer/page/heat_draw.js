@@ -65,7 +65,7 @@ export function drawCells(canvas, data, rect, colours, isFlipped) {
 export function patternPicture(kind, colours) {
   const size = 27, canvas = h('canvas', { width: size, height: size, class: 'hpic', 'aria-hidden': 'true' }), context = canvas.getContext('2d');
   const hot = {
-    even: () => 0, stripes: x => x % 7 < 2, 'hot-line': (x, y) => Math.abs(y - 13) < 2,
+    even: () => 0, uneven: (x, y) => Math.abs(y - 13) < 5 && (x + y) % 2, stripes: x => x % 7 < 2, 'hot-line': (x, y) => Math.abs(y - 13) < 2,
     rising: (x, y) => Math.abs(size - 1 - y - x) < 2, falling: (x, y) => Math.abs(y - x) < 2, wall: x => x > 12 && x < 15,
   }[kind] || (() => 0);
   for (let x = 0; x < size; x++) {

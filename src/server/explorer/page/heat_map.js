@@ -11,9 +11,10 @@ export const GRAINS = {
   '1h': { span: '28 days', each: 'hour' },
 };
 export const PATTERNS = {
-  even: ['Even', 'The load is spread over the keys. Nothing to do.'],
+  even: ['Even', 'The load is spread over the partitions. Nothing to do.'],
+  uneven: ['Uneven', 'One partition has more than others, which is fine while it stays below what Azure gives one: 2,000 entities a second.'],
   stripes: ['Stripes', 'A timer or a job asks in a rhythm. That is fine if the server copes with the peaks; if not, let the clients start at different times.'],
-  'hot-line': ['Hot line', 'A few keys take the load, and what is one key no split can divide. Spread it over several entities, or keep it in the client.'],
+  'hot-line': ['Hot line', 'One partition, or one entity, takes the load, which no split can divide. Spread it over several, or keep it in the client.'],
   rising: ['Rising diagonal', 'The append anti-pattern: every insert goes to the last keys, and a split only moves the edge. Let something that varies come first in the PartitionKey.'],
   falling: ['Falling diagonal', 'The prepend anti-pattern: every insert goes before all others, and a split only moves the edge. Let something that varies come first in the PartitionKey.'],
   wall: ['Wall', 'One query read every key. Queries has its shape, and Advice a key that makes it a range.'],
@@ -48,6 +49,9 @@ export class HeatMap {
 
   amount(value) { return this.measure === 'bytes' ? bytes(Math.round(value)) : count(value); }
   findings() { return this.whole.findings || []; }
+  /** Patterns of all measures come with each: in which this one is to be seen. */
+  measureOf(finding) { return finding.m === 'inserts' ? 'writes' : finding.m; }
+  isMarked(finding) { return finding.kind !== 'even' && this.measureOf(finding) === this.measure; }
   named(finding) { return (PATTERNS[finding.kind] || [finding.kind])[0]; }
 
   drawMap() {
@@ -168,7 +172,7 @@ export class HeatMap {
       context.lineWidth = 1.5;
       context.strokeRect(x - 5, y - 5, 10, 10);
     });
-    this.findings().forEach((finding, i) => { if (finding.kind !== 'even') drawMarker(context, ...this.markerAt(finding, width, height), String(i + 1), ink, paper); });
+    this.findings().forEach((finding, i) => { if (this.isMarked(finding)) drawMarker(context, ...this.markerAt(finding, width, height), String(i + 1), ink, paper); });
     if (this.drag?.isZoom) { context.strokeStyle = ink; context.setLineDash([4, 3]); context.strokeRect(Math.min(this.drag.x0, this.drag.x1), Math.min(this.drag.y0, this.drag.y1), Math.abs(this.drag.x1 - this.drag.x0), Math.abs(this.drag.y1 - this.drag.y0)); context.setLineDash([]); }
   }
 

@@ -101,18 +101,23 @@ TEST(a_view_in_json)
     tv_buf out = TV_BUF_EMPTY;
     tv_view view;
     tv_heat heat = heat_of(&view);
-    tv_pattern pattern = {.kind = TV_PATTERN_EVEN, .slots = 2, .buckets = 2};
-
     tv_heat_write_json(&heat, &arena, &out);
     CHECK_TEXT(tv_buf_slice(&out), HEADER "],\"cells\":[[0,1],[10,3000]]}\n");
     out.len = 0;
-    heat.patterns = &pattern;
-    heat.pattern_count = 1;
+    view.patterns[0] = (tv_pattern){.kind = TV_PATTERN_HOT_LINE,
+                                    .measure = TV_MEASURE_WRITES,
+                                    .minute = view.from + 10,
+                                    .minutes = 10,
+                                    .low = {2, "m\x01"},
+                                    .share = 0.5,
+                                    .is_now = true};
+    view.pattern_count = 1;
     tv_heat_write_json(&heat, &arena, &out);
     CHECK_TEXT(tv_buf_slice(&out),
-               HEADER "{\"kind\":\"even\",\"verdict\":\"fine\",\"slot\":0,\"slots\":2,\"bucket\":0,"
-                      "\"buckets\":2,\"share\":0.0000,\"period\":0,\"oneKey\":false,"
-                      "\"text\":\"Even. Nothing to do.\"}],\"cells\":[[0,1],[10,3000]]}\n");
+               HEADER "{\"kind\":\"hot-line\",\"verdict\":\"watch\",\"m\":\"writes\","
+                      "\"slot\":1,\"slots\":1,\"bucket\":1,\"buckets\":1,\"share\":0.5000,"
+                      "\"period\":0,\"oneKey\":false,\"text\":\"Partition 'm' has 50 % of the "
+                      "writes, since 00:10 UTC.\"}],\"cells\":[[0,1],[10,3000]]}\n");
     tv_buf_done(&out);
     tv_arena_done(&arena);
     tv_view_done(&view);

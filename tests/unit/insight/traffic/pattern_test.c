@@ -1,157 +1,289 @@
-/* Patterns: for each one pictures that have it, and pictures that look like it and have not. */
-#include <string.h>
-
+/*
+ * Patterns of columns: for each one pictures that have it, and pictures that look like it and have
+ * not.  What real traffic is called, and how soon: watch/kinds_of_traffic_test.c.
+ */
 #include "check.h"
 #include "insight/traffic/pattern.h"
 #include "random.h"
 
-enum { SLOTS = 120, BUCKETS = 64 };
+enum { SLOTS = 120, PARTITIONS = 30, BUCKETS = 3 * PARTITIONS + 1, START = 29700000 };
 
-static uint64_t cells[SLOTS * BUCKETS];
-static const tv_grid grid = {cells, SLOTS, BUCKETS};
+static tv_axis *axis;
+static tv_piece pieces[SLOTS];
+static tv_arena arena;
+
+/* Partitions p00 to p29, each with two buckets and, in between, the entity "p17" / "m" in one. */
+static int set_up(void **state)
+{
+    static char texts[BUCKETS][8];
+    tv_slice bounds[BUCKETS] = {TV_LIT("")};
+
+    (void)state;
+    for (int i = 0; i < PARTITIONS; i++) {
+        static const char *const rows[] = {"a", "m", "m\x01"};
+
+        for (int k = 0; k < 3; k++) {
+            char *text = texts[1 + 3 * i + k];
+
+            snprintf(text, sizeof texts[0], "p%02d\x01%s", i, rows[k]);
+            bounds[1 + 3 * i + k] = tv_slice_of(text);
+        }
+    }
+    tv_arena_init(&arena);
+    t_random_seed(41);
+    axis = tv_axis_new(bounds, BUCKETS);
+    for (int i = 0; i < SLOTS; i++)
+        pieces[i] =
+            (tv_piece){START + (uint32_t)i, axis, tv_calloc(BUCKETS, sizeof *pieces[i].counts)};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tv_axis_unref(axis);
+    for (int i = 0; i < SLOTS; i++)
+        free(pieces[i].counts);
+    tv_arena_done(&arena);
+    return 0;
+}
 
 static uint64_t noise(uint64_t mean)
 {
     return mean / 2 + t_random() % (mean + 1);
 }
 
-/* Pictures: what a cell has. */
-typedef uint64_t picture(size_t slot, size_t bucket);
+/* Pictures: what the lower bucket of a partition has, and what its entity "m" has. */
+typedef uint64_t picture(int slot, int partition);
 
-static uint64_t nothing(size_t slot, size_t bucket)
+static uint64_t nothing(int slot, int partition)
 {
     (void)slot;
-    (void)bucket;
+    (void)partition;
     return 0;
 }
 
-static uint64_t uniform(size_t slot, size_t bucket)
+static uint64_t uniform(int slot, int partition)
 {
     (void)slot;
-    (void)bucket;
+    (void)partition;
     return noise(100);
 }
 
-static uint64_t every_30(size_t slot, size_t bucket)
+static uint64_t hardly_any(int slot, int partition)
 {
-    (void)bucket;
+    return partition == 0 && slot < 40 ? 1 : 0;
+}
+
+static uint64_t every_30(int slot, int partition)
+{
+    (void)partition;
     return slot % 30 < 3 ? noise(100) : noise(2);
 }
 
-static uint64_t waves(size_t slot, size_t bucket)
+static uint64_t waves(int slot, int partition)
 {
-    (void)bucket;
-    return noise(5 + 19 * (slot % 20 < 10 ? slot % 10 : 10 - slot % 10));
+    (void)partition;
+    return noise(5 + 19 * (uint64_t)(slot % 20 < 10 ? slot % 10 : 10 - slot % 10));
 }
 
-static uint64_t one_burst(size_t slot, size_t bucket)
+static uint64_t one_burst(int slot, int partition)
 {
-    (void)bucket;
+    (void)partition;
     return slot > 50 && slot < 60 ? noise(200) : noise(2);
 }
 
-static uint64_t growing(size_t slot, size_t bucket)
+static uint64_t growing(int slot, int partition)
 {
-    (void)bucket;
-    return noise(1 + slot * 4);
+    (void)partition;
+    return noise(1 + (uint64_t)slot * 4);
 }
 
-static uint64_t stripes_of_one_key(size_t slot, size_t bucket)
+static uint64_t hot_since_40(int slot, int partition)
 {
-    return slot % 30 < 3 && bucket == 7 ? 10000 : noise(2);
+    return slot >= 40 && partition == 17 ? 7100 : 100;
 }
 
-static uint64_t hot_since_40(size_t slot, size_t bucket)
+static uint64_t hot_until_40(int slot, int partition)
 {
-    return slot >= 40 && bucket == 17 ? 4000 : noise(100);
+    return slot < 40 && partition == 17 ? 7100 : 100;
 }
 
-static uint64_t hot_for_9(size_t slot, size_t bucket)
+static uint64_t hot_for_two_slots(int slot, int partition)
 {
-    return slot >= 40 && slot < 49 && bucket == 17 ? 6000 : noise(100);
+    return slot >= 40 && slot < 42 && partition == 17 ? 7100 : 100;
 }
 
-static uint64_t warm(size_t slot, size_t bucket)
+static uint64_t hot_with_silence(int slot, int partition)
+{
+    return slot % 10 ? 0 : hot_since_40(50, partition);
+}
+
+static uint64_t warm(int slot, int partition)
 {
     (void)slot;
-    return bucket == 17 ? 1000 : noise(100); /* 14 % */
+    return partition == 17 ? 1500 : 100; /* 34 % */
 }
 
-static uint64_t three_hot_ones(size_t slot, size_t bucket)
+static uint64_t two_alike(int slot, int partition)
 {
     (void)slot;
-    return bucket % 25 == 3 ? 3000 : noise(10); /* a quarter each, and more */
+    return partition == 3 || partition == 17 ? 1000 : 0;
 }
 
-static uint64_t append(size_t slot, size_t bucket)
+static uint64_t alone(int slot, int partition)
 {
-    return bucket == slot * BUCKETS / SLOTS ? noise(1000) : 0;
+    (void)slot;
+    return partition == 17 ? 1000 : 0;
 }
 
-static uint64_t prepend(size_t slot, size_t bucket)
+static uint64_t append(int slot, int partition)
 {
-    return append(slot, BUCKETS - 1 - bucket);
+    return partition == slot * PARTITIONS / SLOTS ? 1000 : 0;
 }
 
-static uint64_t append_and_updates(size_t slot, size_t bucket)
+static uint64_t quick_append(int slot, int partition)
 {
-    return append(slot, bucket) + (bucket <= slot * BUCKETS / SLOTS ? noise(4) : 0);
+    return partition == slot ? 1000 : 0;
 }
 
-static uint64_t updates_of_all_old_ones(size_t slot, size_t bucket)
+static uint64_t prepend(int slot, int partition)
 {
-    return bucket <= slot * BUCKETS / SLOTS ? noise(100) : 0;
+    return append(slot, PARTITIONS - 1 - partition);
 }
 
-static uint64_t to_and_fro(size_t slot, size_t bucket)
+static uint64_t append_and_strays(int slot, int partition)
 {
-    return append(slot % 60 < 30 ? slot % 60 : 60 - slot % 60, bucket);
+    return append(slot, partition) + (partition == 29 ? 300 : 0);
 }
 
-static uint64_t scan_at_70(size_t slot, size_t bucket)
+static uint64_t append_and_old(int slot, int partition)
 {
-    (void)bucket;
+    return append(slot, partition) + (partition == 0 ? 100 : 0);
+}
+
+static uint64_t to_and_fro(int slot, int partition)
+{
+    return partition == slot * 7919 % 101 % PARTITIONS ? 1000 : 0;
+}
+
+static uint64_t scan_at_70(int slot, int partition)
+{
+    (void)partition;
     return slot == 70 ? 1000 : 0;
 }
 
-static uint64_t scan_of_a_third(size_t slot, size_t bucket)
+static uint64_t scan_of_a_third(int slot, int partition)
 {
-    return slot == 70 && bucket < BUCKETS / 3 ? 4000 : 0;
+    return slot == 70 && partition < PARTITIONS / 3 ? 3000 : 0;
 }
 
-static void draw(picture *make)
+/* Where a picture is put. */
+typedef enum place { LOWER, ENTITY, BOTH } place;
+
+/* A scan goes through the buckets between them, too. */
+static void draw_scans(picture *make)
 {
-    for (size_t slot = 0; slot < SLOTS; slot++) {
-        for (size_t bucket = 0; bucket < BUCKETS; bucket++)
-            cells[slot * BUCKETS + bucket] = make(slot, bucket);
+    for (int slot = 0; slot < SLOTS; slot++) {
+        memset(pieces[slot].counts, 0, BUCKETS * sizeof *pieces[slot].counts);
+        for (int b = 0; b < BUCKETS; b++)
+            pieces[slot].counts[b].by[TV_MEASURE_SCANNED] = make(slot, b / 3);
     }
 }
 
-TEST(even_pictures_are_even)
+static void draw(picture *make, unsigned measures, place where)
+{
+    for (int slot = 0; slot < SLOTS; slot++) {
+        memset(pieces[slot].counts, 0, BUCKETS * sizeof *pieces[slot].counts);
+        for (int i = 0; i < 2 * PARTITIONS; i++) {
+            bool is_entity = i % 2;
+            uint64_t value =
+                where == BOTH || is_entity == (where == ENTITY) ? make(slot, i / 2) : 100;
+
+            for (int k = 0; k < TV_MEASURES; k++) {
+                if (measures >> k & 1)
+                    pieces[slot].counts[1 + i / 2 * 3 + i % 2].by[k] = value;
+            }
+        }
+    }
+}
+
+enum {
+    READS = 1 << TV_MEASURE_READS,
+    WRITES = 1 << TV_MEASURE_WRITES,
+    INSERTS = WRITES | 1 << TV_MEASURE_INSERTS,
+    SCANNED = 1 << TV_MEASURE_SCANNED,
+};
+
+static const tv_pattern_input all = {
+    .pieces = pieces, .count = SLOTS, .from = START, .to = START + SLOTS, .grain = 1};
+
+TEST(pictures_have_their_names_and_words)
 {
     static const struct {
         const char *what;
         picture *make;
-        bool want;
+        unsigned measures;
+        place where;
+        const char *names, *text; /* of all; of the first, when it matters */
     } rows[] = {
-        {"uniform", uniform, true},
-        {"stripes", every_30, true},
-        {"nothing", nothing, false},
-        {"one hot key", hot_since_40, false},
-        {"an append", append, true},
-        {"warm", warm, false},
-        {"a third is scanned", scan_of_a_third, false},
+        {"even", uniform, READS, BOTH, "even ", NULL},
+        {"two alike", two_alike, WRITES, BOTH, "even ",
+         "Even: no partition has more than 50 % of the requests."},
+        {"one that is alone", alone, WRITES, BOTH, "uneven ",
+         "Partition 'p17' has 100 % of the writes, the largest share."},
+        {"one with a third", warm, WRITES, BOTH, "uneven ",
+         "Partition 'p17' has 34 % of the writes, the largest share."},
+        {"a hot partition", hot_since_40, WRITES, BOTH, "hot-line ",
+         "Partition 'p17' has 71 % of the writes, since 00:40 UTC."},
+        {"one that was hot", hot_until_40, READS, BOTH, "hot-line ",
+         "Partition 'p17' has 71 % of the reads, from 00:00 UTC to 00:40 UTC."},
+        {"hot for two slots", hot_for_two_slots, READS, BOTH, "even ", NULL},
+        {"hot, and silent in between", hot_with_silence, READS, BOTH, "hot-line ", NULL},
+        {"a hot entity", hot_since_40, READS, ENTITY, "hot-line ",
+         "Entity 'p17' / 'm' has 55 % of the reads, since 00:40 UTC. One key cannot be split."},
+        {"append", append, INSERTS, BOTH, "rising ",
+         "New entities go to the end of the table: 100 % of the inserts since 00:00 UTC lie behind "
+         "those of the slot before."},
+        {"prepend", prepend, INSERTS, BOTH, "falling ",
+         "New entities go to the beginning of the table: 100 % of the inserts since 00:00 UTC lie "
+         "in front of those of the slot before."},
+        {"append, and some before it", append_and_old, INSERTS, BOTH, "rising ", NULL},
+        {"no end of the table", append_and_strays, INSERTS, BOTH, "hot-line ", NULL},
+        {"updates that move on", append, WRITES, BOTH, "even ", NULL},
+        {"to and fro", to_and_fro, INSERTS, BOTH, "even ", NULL},
+        {"wall", scan_at_70, SCANNED, BOTH, "wall ",
+         "A table scan at 01:10 UTC read every part of the keys."},
+        {"a scan of a third", scan_of_a_third, SCANNED, BOTH, "", NULL},
+        {"stripes", every_30, READS, BOTH, "stripes ",
+         "Traffic comes every 30 minutes, evenly over the keys."},
+        {"nothing", nothing, READS, BOTH, "", NULL},
+        {"hardly anything", hardly_any, READS, BOTH, "", NULL},
     };
-    tv_pattern got;
 
-    t_random_seed(41);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tv_pattern found[TV_PATTERNS_MAX];
+        tv_buf names = TV_BUF_EMPTY, text = TV_BUF_EMPTY;
+        size_t count;
+
         t_row = rows[i].what;
-        draw(rows[i].make);
-        CHECK_INT(tv_pattern_even(&grid, &got), rows[i].want);
+        if (rows[i].measures == SCANNED)
+            draw_scans(rows[i].make);
+        else
+            draw(rows[i].make, rows[i].measures, rows[i].where);
+        count = tv_patterns_find(&all, found);
+        for (size_t k = 0; k < count; k++)
+            tv_buf_printf(&names, "%s ", tv_pattern_name(found[k].kind));
+        CHECK_TEXT(tv_buf_slice(&names), rows[i].names);
+        if (rows[i].text) {
+            tv_pattern_describe(&found[0], &arena, &text);
+            CHECK_TEXT(tv_buf_slice(&text), rows[i].text);
+        }
+        tv_buf_done(&names);
+        tv_buf_done(&text);
     }
-    CHECK(!tv_pattern_even(&(tv_grid){cells, SLOTS, 7}, &got));
-    CHECK(!tv_pattern_even(&(tv_grid){cells, 0, BUCKETS}, &got));
+    CHECK_TEXT(tv_slice_of(tv_pattern_verdict(TV_PATTERN_EVEN)), "fine");
+    CHECK_TEXT(tv_slice_of(tv_pattern_verdict(TV_PATTERN_HOT_LINE)), "watch");
 }
 
 TEST(stripes_have_a_period)
@@ -159,117 +291,20 @@ TEST(stripes_have_a_period)
     static const struct {
         const char *what;
         picture *make;
-        size_t period; /* 0: none */
+        uint32_t period; /* 0: none */
     } rows[] = {
-        {"every 30 slots", every_30, 30}, {"waves", waves, 20},
-        {"uniform", uniform, 0},          {"one burst", one_burst, 0},
-        {"growing", growing, 0},          {"of one key", stripes_of_one_key, 0},
-        {"nothing", nothing, 0},
+        {"every 30 slots", every_30, 30}, {"waves", waves, 20},    {"uniform", uniform, 0},
+        {"one burst", one_burst, 0},      {"growing", growing, 0},
     };
 
-    t_random_seed(42);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tv_pattern got = {0};
+        tv_pattern found[TV_PATTERNS_MAX] = {{0}};
 
         t_row = rows[i].what;
-        draw(rows[i].make);
-        CHECK_INT(tv_pattern_stripes(&grid, &got), rows[i].period > 0);
-        CHECK(got.period + 1 >= rows[i].period && got.period <= rows[i].period + 1);
-    }
-}
-
-TEST(a_hot_line_is_a_quarter_in_one_bucket_for_ten_slots)
-{
-    static const struct {
-        const char *what;
-        picture *make;
-        bool want;
-        size_t slot, slots, bucket;
-    } rows[] = {
-        {"hot since slot 40", hot_since_40, true, 40, 80, 17},
-        {"hot for 9 slots", hot_for_9, false, 0, 0, 0},
-        {"warm", warm, false, 0, 0, 0},
-        {"uniform", uniform, false, 0, 0, 0},
-        {"an append does not stay", append, false, 0, 0, 0},
-        {"nothing", nothing, false, 0, 0, 0},
-    };
-    tv_pattern got;
-
-    t_random_seed(43);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        t_row = rows[i].what;
-        draw(rows[i].make);
-        CHECK_INT(tv_pattern_hot_line(&grid, &got), rows[i].want);
-        if (!rows[i].want)
-            continue;
-        CHECK_INT(got.slot, rows[i].slot);
-        CHECK_INT(got.slots, rows[i].slots);
-        CHECK_INT(got.bucket, rows[i].bucket);
-        CHECK(got.share > 0.3 && got.share < 0.5);
-    }
-    draw(three_hot_ones);
-    CHECK(tv_pattern_hot_line(&grid, &got));
-    CHECK_INT(got.bucket % 25, 3);
-}
-
-TEST(a_small_table_has_a_hot_line_when_nearly_all_is_in_one_bucket)
-{
-    static const struct {
-        const char *what;
-        size_t buckets;
-        uint64_t hot, other; /* in the second bucket, and in each of the others */
-        bool want;
-    } rows[] = {
-        {"one of two", 2, 90, 10, true},
-        {"two alike", 2, 50, 50, false},
-        {"one key and both sides", 3, 90, 5, true},
-        {"three alike", 3, 34, 33, false},
-        {"a bit more of one", 3, 60, 20, false},
-        {"one of seven", 7, 70, 5, true},
-        {"warm in seven", 7, 40, 10, false},
-        {"there is but one", 1, 0, 100, false},
-    };
-    uint64_t counts[7 * 20];
-    tv_pattern got;
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tv_grid small = {counts, 20, rows[i].buckets};
-
-        t_row = rows[i].what;
-        for (size_t cell = 0; cell < 20 * rows[i].buckets; cell++)
-            counts[cell] = cell % rows[i].buckets == 1 ? rows[i].hot : rows[i].other;
-        CHECK_INT(tv_pattern_hot_line(&small, &got), rows[i].want);
-        if (rows[i].want)
-            CHECK_INT(got.bucket, 1);
-    }
-}
-
-TEST(a_diagonal_goes_one_way_and_its_edge_takes_the_writes)
-{
-    static const struct {
-        const char *what;
-        picture *make;
-        int want; /* a kind, or -1 */
-    } rows[] = {
-        {"append", append, TV_PATTERN_RISING},
-        {"prepend", prepend, TV_PATTERN_FALLING},
-        {"append with some updates", append_and_updates, TV_PATTERN_RISING},
-        {"updates of all that is there", updates_of_all_old_ones, -1},
-        {"to and fro", to_and_fro, -1},
-        {"uniform", uniform, -1},
-        {"a hot key", hot_since_40, -1},
-        {"nothing", nothing, -1},
-    };
-
-    t_random_seed(44);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tv_pattern got = {0};
-
-        t_row = rows[i].what;
-        draw(rows[i].make);
-        CHECK_INT(tv_pattern_diagonal(&grid, &got) ? (int)got.kind : -1, rows[i].want);
-        if (rows[i].want >= 0)
-            CHECK(got.share >= 0.5);
+        draw(rows[i].make, READS, BOTH);
+        CHECK_INT(tv_patterns_find(&all, found), 1);
+        CHECK_INT(found[0].kind == TV_PATTERN_STRIPES, rows[i].period > 0);
+        CHECK(found[0].period + 1 >= rows[i].period && found[0].period <= rows[i].period + 1);
     }
 }
 
@@ -282,117 +317,68 @@ TEST(a_wall_is_a_slot_that_read_nearly_all)
         bool want;
     } rows[] = {
         {"every key, size not known", scan_at_70, 0, true},
-        {"every key, all rows", scan_at_70, 64000, true},
-        {"every key, nine tenths", scan_at_70, 71000, true},
-        {"a little of every key", scan_at_70, 640000, false},
-        {"a third of the keys, often", scan_of_a_third, 64000, false},
+        {"every key, all rows", scan_at_70, 91000, true},
+        {"every key, nine tenths", scan_at_70, 101000, true},
+        {"a little of every key", scan_at_70, 910000, false},
+        {"a third of the keys, often", scan_of_a_third, 90000, false},
         {"nothing", nothing, 0, false},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tv_pattern got = {0};
+        tv_pattern found[TV_PATTERNS_MAX];
+        tv_pattern_input input = all;
 
         t_row = rows[i].what;
-        draw(rows[i].make);
-        CHECK_INT(tv_pattern_wall(&grid, rows[i].rows, &got), rows[i].want);
+        input.row_count = rows[i].rows;
+        draw_scans(rows[i].make);
+        CHECK_INT(tv_patterns_find(&input, found), rows[i].want);
         if (!rows[i].want)
             continue;
-        CHECK_INT(got.slot, 70);
-        CHECK_INT(got.times, 1);
+        CHECK_INT(found[0].minute, START + 70);
+        CHECK_INT(found[0].minutes, 1);
+        CHECK_INT(found[0].times, 1);
     }
-
-    /* A table of one bucket: only its size can tell. */
-    uint64_t few[3] = {0, 5000, 10};
-    tv_pattern got;
-
-    CHECK(!tv_pattern_wall(&(tv_grid){few, 3, 1}, 0, &got));
-    CHECK(tv_pattern_wall(&(tv_grid){few, 3, 1}, 5000, &got));
-    CHECK_INT(got.slot, 1);
 }
 
-static tv_view view_of(picture *make, size_t recorded_from)
+TEST(a_range_of_keys_is_judged_by_itself)
 {
-    static char texts[BUCKETS][8];
-    tv_slice bounds[BUCKETS] = {TV_LIT("")};
-    tv_view view = {.from = 29700000, .grain = TV_GRAIN_MINUTE, .slots = SLOTS};
+    tv_pattern found[TV_PATTERNS_MAX];
+    tv_pattern_input part = all;
 
-    for (size_t i = 1; i < BUCKETS; i++) {
-        snprintf(texts[i], sizeof texts[i], i == 18 ? "k17\x01" : "k%02zu", i);
-        bounds[i] = tv_slice_of(texts[i]);
-    }
-    view.axis = tv_axis_new(bounds, BUCKETS);
-    view.is_recorded = tv_calloc(SLOTS, sizeof(bool));
-    for (int k = 0; k < TV_MEASURES; k++)
-        view.cells[k] = tv_calloc(SLOTS * BUCKETS, sizeof(uint64_t));
-    for (size_t slot = recorded_from; slot < SLOTS; slot++) {
-        view.is_recorded[slot] = true;
-        for (size_t i = 0; i < BUCKETS; i++) {
-            for (int k = 0; k < TV_MEASURES; k++)
-                view.cells[k][slot * BUCKETS + i] = make(slot, i);
-        }
-    }
-    return view;
+    draw(hot_since_40, WRITES, BOTH);
+    part.high = TV_LIT("p17");
+    CHECK_INT(tv_patterns_find(&part, found), 1);
+    CHECK_INT(found[0].kind, TV_PATTERN_EVEN);
+    part.high = TV_LIT("p25");
+    part.low = TV_LIT("p10");
+    CHECK_INT(tv_patterns_find(&part, found), 1);
+    CHECK_INT(found[0].kind, TV_PATTERN_HOT_LINE);
+    CHECK_SLICE(tv_pattern_bound_slice(&found[0].low), TV_LIT("p17"));
+    CHECK_SLICE(tv_pattern_bound_slice(&found[0].high), TV_LIT("p17\x01\xff"));
 }
 
-TEST(a_view_is_described_in_words)
+TEST(three_slots_are_needed)
 {
-    static const struct {
-        const char *what;
-        picture *make;
-        size_t from;
-        tv_traffic_measure measure;
-        const char *names, *text;
-    } rows[] = {
-        {"even", uniform, 0, TV_MEASURE_READS, "even ", "Even. Nothing to do."},
-        {"hot", hot_since_40, 30, TV_MEASURE_READS, "hot-line ",
-         "One entity, 39 % of the reads, hot since 00:40 UTC. One key cannot be split."},
-        {"stripes", every_30, 0, TV_MEASURE_BYTES, "stripes ",
-         "Traffic comes every 30 minutes, evenly over the keys."},
-        {"append", append, 0, TV_MEASURE_WRITES, "rising ",
-         "100 % of the writes go to the largest keys, which rise."},
-        {"prepend", prepend, 0, TV_MEASURE_WRITES, "falling ",
-         "100 % of the writes go to the smallest keys, which fall."},
-        {"an append is looked for in writes only", append, 0, TV_MEASURE_READS, "even ", NULL},
-        {"wall", scan_at_70, 0, TV_MEASURE_SCANNED, "wall ",
-         "A table scan at 01:10 UTC read every part of the keys."},
-        {"nothing", nothing, 0, TV_MEASURE_READS, "", NULL},
-        {"too short", uniform, SLOTS - 9, TV_MEASURE_READS, "", NULL},
-        {"long enough", uniform, SLOTS - 10, TV_MEASURE_READS, "even ", NULL},
-    };
+    tv_pattern found[TV_PATTERNS_MAX];
+    tv_pattern_input few = all;
 
-    t_random_seed(45);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tv_view view = view_of(rows[i].make, rows[i].from);
-        tv_pattern found[TV_PATTERN_KINDS];
-        tv_buf names = TV_BUF_EMPTY, text = TV_BUF_EMPTY;
-        size_t count = tv_patterns_find(&view, rows[i].measure, 0, found);
-
-        t_row = rows[i].what;
-        for (size_t k = 0; k < count; k++)
-            tv_buf_printf(&names, "%s ", tv_pattern_name(found[k].kind));
-        CHECK_TEXT(tv_buf_slice(&names), rows[i].names);
-        if (rows[i].text) {
-            tv_pattern_describe(&found[0], &view, rows[i].measure, &text);
-            CHECK_TEXT(tv_buf_slice(&text), rows[i].text);
-        }
-        tv_buf_done(&names);
-        tv_buf_done(&text);
-        tv_view_done(&view);
-    }
-    CHECK_TEXT(tv_slice_of(tv_pattern_verdict(TV_PATTERN_EVEN)), "fine");
-    CHECK_TEXT(tv_slice_of(tv_pattern_verdict(TV_PATTERN_HOT_LINE)), "fix");
+    draw(quick_append, INSERTS, BOTH);
+    for (few.count = 0; few.count < 3; few.count++)
+        CHECK_INT(tv_patterns_find(&few, found), 0);
+    CHECK_INT(tv_patterns_find(&few, found), 1);
+    CHECK_INT(found[0].kind, TV_PATTERN_RISING);
 }
+
+#define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(even_pictures_are_even),
-        cmocka_unit_test(stripes_have_a_period),
-        cmocka_unit_test(a_hot_line_is_a_quarter_in_one_bucket_for_ten_slots),
-        cmocka_unit_test(a_small_table_has_a_hot_line_when_nearly_all_is_in_one_bucket),
-        cmocka_unit_test(a_diagonal_goes_one_way_and_its_edge_takes_the_writes),
-        cmocka_unit_test(a_wall_is_a_slot_that_read_nearly_all),
-        cmocka_unit_test(a_view_is_described_in_words),
+        ONE(pictures_have_their_names_and_words),
+        ONE(stripes_have_a_period),
+        ONE(a_wall_is_a_slot_that_read_nearly_all),
+        ONE(a_range_of_keys_is_judged_by_itself),
+        ONE(three_slots_are_needed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

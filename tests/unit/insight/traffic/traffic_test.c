@@ -4,7 +4,6 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,31 +11,11 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "folder.h"
 #include "insight/traffic/traffic.h"
 #include "random.h"
 
 enum { SHARDS = 3, TABLES = 4, START = 29700000 /* a multiple of 60: minutes since 1970 */ };
-
-static char folder[64];
-
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-    (void)st;
-    (void)kind;
-    (void)ftw;
-    return remove(path);
-}
-
-static void make_folder(void)
-{
-    snprintf(folder, sizeof folder, "/tmp/tavola-traffic-XXXXXX");
-    CHECK(mkdtemp(folder));
-}
-
-static void remove_folder(void)
-{
-    nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static tv_traffic *open_at(const char *dir, uint32_t minute)
 {

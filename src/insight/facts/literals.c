@@ -124,9 +124,25 @@ static tv_slice grouped(tv_arena *arena, uint64_t number)
                            (unsigned long long)(number % 1000));
 }
 
+/* The property whose name differs in case alone, when there is none of the name itself. */
+static tv_slice other_case(const search *s, tv_slice name)
+{
+    tv_slice other = TV_NONE;
+
+    for (size_t i = 0; i < s->table->property_count; i++) {
+        tv_slice known = s->table->properties[i].name;
+
+        if (tv_slice_eq(known, name))
+            return TV_NONE;
+        if (tv_slice_eq_nocase(known, name))
+            other = known;
+    }
+    return other;
+}
+
 static void look_at(search *s, const tv_node *node)
 {
-    tv_slice name = s->filter->names.list[node->name];
+    tv_slice name = s->filter->names.list[node->name], other = other_case(s, name);
     bool is_truth = node->kind == TV_NODE_TRUTH; /* a bare name is a Boolean */
     uint64_t count;
     tv_edm_type type = other_type(s, name, is_truth ? TV_EDM_BOOLEAN : node->literal.type, &count);
@@ -134,6 +150,12 @@ static void look_at(search *s, const tv_node *node)
     for (size_t i = 0; i < s->count; i++) {
         if (s->names[i] == node->name)
             return;
+    }
+    if (other.data) {
+        s->names[s->count] = node->name;
+        s->mistakes[s->count++] = tv_arena_printf(
+            s->arena, "%.*s is in none of %.*s sampled entities; write %.*s", TV_FMT(name),
+            TV_FMT(grouped(s->arena, s->table->property_samples)), TV_FMT(other));
     }
     if (type == 0)
         return;

@@ -329,7 +329,8 @@ static void bring_up_to_date(uint64_t changes, const tv_facts_since *since, tv_f
         tv_evidence_property *p = &table->properties[i];
         double more = fmax((double)changes, (double)since->created);
 
-        p->distinct_low = fmax(p->distinct_low - (double)changes, 0);
+        /* Of a property that more sampled entities have than have changed, a value is left. */
+        p->distinct_low = fmax(p->distinct_low - (double)changes, changes < p->count ? 1 : 0);
         p->distinct_high = fmin(p->distinct_high + more, (double)table->count.entities);
     }
 }

@@ -56,7 +56,10 @@ static const struct {
     {"Mixed eq true", "Mixed is Int32 in 3,599 of 3,600 sampled entities"},
     /* Nobody has seen it. */
     {"Unknown eq '5'", ""},
-    {"age eq '5'", ""},
+    /* Names have a case. */
+    {"age eq '5'", "age is in none of 3,600 sampled entities; write Age"},
+    {"paid and AGE gt 5", "paid is in none of 3,600 sampled entities; write Paid|"
+                          "AGE is in none of 3,600 sampled entities; write Age"},
     {"RowKey lt 'x' and PartitionKey eq 'x' and Timestamp gt datetime'2026-01-02T00:00:00Z'", ""},
     /* Each once. */
     {"Age gt '60' and (Age lt '70' or not (Name eq 5))",

@@ -345,6 +345,8 @@ static void check_properties(const tv_facts_table *got, const truth *t, tally *d
             n++;
         CHECK(n < NAMES);
         CHECK(p->distinct_low <= p->distinct_high);
+        if (got->sample_changes < p->count)
+            CHECK(p->distinct_low >= 1);
         CHECK(p->types[n == TEXT ? TV_EDM_STRING : TV_EDM_INT32] == p->count);
 
         double is = (double)t->distinct[n];

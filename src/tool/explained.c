@@ -25,8 +25,9 @@ tavola_err tool_explain(tool_run *run, tavola_table *table, const tavola_query *
     return err ? err : tavola_explain(table, query, run->call, ret_json);
 }
 
-static void tell_warnings(const char *json)
+static void tell_warnings(const tool_run *run, const char *json)
 {
+    size_t words = tool_has(run, TOOL_FLAG_WHERE) ? 1 : 2; /* the table, and the filter */
     tool_json next = {0}, none, warning;
 
     while (tool_json_each(tool_json_get(tool_json_of(json), "warnings"), &next, &none, &warning)) {
@@ -36,6 +37,8 @@ static void tell_warnings(const char *json)
         tool_note("warning: %s", text.at ? text.at : "");
         tool_text_done(&text);
     }
+    if (next.at && run->arg_count > words)
+        tool_note("warning: %s", TOOL_VALUES_NEED_TYPES);
 }
 
 void tool_warn_of(tool_run *run, tavola_table *table, const tavola_query *query)
@@ -43,7 +46,7 @@ void tool_warn_of(tool_run *run, tavola_table *table, const tavola_query *query)
     char *json = NULL;
 
     if (tavola_explain(table, query, run->call, &json) == TAVOLA_OK)
-        tell_warnings(json);
+        tell_warnings(run, json);
     tavola_free(json);
 }
 

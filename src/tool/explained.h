@@ -4,6 +4,10 @@
 #define TOOL_EXPLAINED_H
 #include "tool.h"
 
+/* Said after a warning about a literal that was a value behind the filter. */
+#define TOOL_VALUES_NEED_TYPES                                                                     \
+    "a value behind the filter is text unless it names its type, as 30:int32 and 1.5:double do"
+
 /*
  * The explanation of a query, as JSON; tavola_free.  UNSUPPORTED where no Tavola answers, which is
  * found out by asking for an entity that no table has: no other service runs the query.

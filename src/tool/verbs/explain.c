@@ -12,6 +12,7 @@ typedef struct explanation {
     const char *plan;
     tool_text filter, warnings, advice;
     tool_json estimate;
+    bool has_values;
 } explanation;
 
 /* The names of an estimate's number, of its bounds and of what it goes by. */
@@ -33,26 +34,47 @@ static tavola_value number_of(const explanation *told, const char *name)
                : (tavola_value){0};
 }
 
-/* "412 entities", or "about 1,204 entities (1,100 to 1,310), by key sample". */
+static bool is_text(tool_json value, const char *quoted)
+{
+    return value.at && value.size == strlen(quoted) && memcmp(value.at, quoted, value.size) == 0;
+}
+
+/* The server's word for what an estimate goes by. */
+static const char *basis_of(const explanation *told, const char *name)
+{
+    static const char *const words[][2] = {
+        {"\"partition fact\"", "by what is known of partitions"},
+        {"\"key sample\"", "by a sample of keys"},
+        {"\"mean partition\"", "by the mean of all partitions"},
+        {"\"sample\"", "by a sample of entities"},
+        {"\"history\"", "by earlier queries of this kind"},
+        {"\"beginning\"", "by the first of them"},
+    };
+    tool_json basis = tool_json_get(told->estimate, name);
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (is_text(basis, words[i][0]))
+            return words[i][1];
+    return "by an estimate";
+}
+
+/* "412 entities", or "about 1,204 entities (1,100 to 1,310), by a sample of keys". */
 static void put_bounds(const char *label, const explanation *told, bounds names)
 {
     tavola_value about = number_of(told, names.about), low = number_of(told, names.low);
     tavola_value high = number_of(told, names.high);
     char room[3][TOOL_GROUPED];
-    tool_text basis = {0};
 
     tool_grouped(room[0], (double)about.as.int64);
     tool_grouped(room[1], (double)low.as.int64);
     tool_grouped(room[2], (double)high.as.int64);
-    tool_json_text(tool_json_get(told->estimate, names.basis), &basis);
     if (!high.type)
         printf("%s %s entities or more: the table is not counted yet\n", label, room[1]);
     else if (low.as.int64 == high.as.int64)
         printf("%s %s %s\n", label, room[1], low.as.int64 == 1 ? "entity" : "entities");
     else
-        printf("%s about %s entities (%s to %s), by %s\n", label, room[0], room[1], room[2],
-               basis.at ? basis.at : "");
-    tool_text_done(&basis);
+        printf("%s about %s entities (%s to %s), %s\n", label, room[0], room[1], room[2],
+               basis_of(told, names.basis));
 }
 
 static void put_text(const char *label, const char *text)
@@ -70,7 +92,10 @@ static void put_estimate(const explanation *told)
     char room[TOOL_GROUPED];
 
     put_bounds("reads:  ", told, examined);
-    put_bounds("returns:", told, returned);
+    if (is_text(tool_json_get(told->estimate, returned.basis), "\"all\""))
+        printf("returns: all of them\n");
+    else
+        put_bounds("returns:", told, returned);
     tool_json_text(tool_json_get(told->estimate, "azure.plan"), &azure);
     printf("pages:   %s\n", tool_grouped(room, (double)number_of(told, "pages").as.int64));
     printf("azure:   %s, reads %s\n", azure.at ? azure.at : "",
@@ -103,6 +128,8 @@ static tool_exit print(const tool_run *run, const explanation *told)
         put_estimate(told);
     if (told->warnings.at)
         put_text("warning:", told->warnings.at);
+    if (told->warnings.at && told->has_values)
+        put_text("warning:", TOOL_VALUES_NEED_TYPES);
     put_text("advice: ", told->advice.at);
     return TOOL_OK;
 }
@@ -144,7 +171,7 @@ static tool_exit explain(tool_run *run)
     tavola_filter *filter = NULL;
     tavola_query *query;
     tavola_table *table = NULL;
-    explanation told = {0};
+    explanation told = {.has_values = run->arg_count > 2};
     char *text, *json = NULL;
     tavola_err err;
     tool_exit exit = tool_filter_of(run->args + 1, run->arg_count - 1, &filter);

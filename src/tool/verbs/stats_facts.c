@@ -116,13 +116,15 @@ static tool_exit print(const tool_run *run, tool_json facts)
     tool_exit exit;
 
     double changes = tool_json_number(tool_json_get(facts, "sample.changesSince"));
+    char room[TOOL_GROUPED];
 
-    tool_note("by the facts that the server keeps; properties are those of %.0f entities",
-              tool_json_number(tool_json_get(facts, "propertySamples")));
+    tool_note("by the facts that the server keeps; properties are those of %s entities",
+              tool_grouped(room, tool_json_number(tool_json_get(facts, "propertySamples"))));
     if (changes > 0)
-        tool_note("the table was read %.0f s ago, and %.0f of its entities have come, gone or "
-                  "changed since",
-                  tool_json_number(tool_json_get(facts, "sample.ageSeconds")), changes);
+        tool_note("the table was read %.0f s ago; since then entities have come, gone or changed: "
+                  "%s",
+                  tool_json_number(tool_json_get(facts, "sample.ageSeconds")),
+                  tool_grouped(room, changes));
     if (!tool_has(run, TOOL_FLAG_PROPERTIES))
         return print_table(run, facts);
     exit = tool_output_open(run, true, &output);

@@ -81,6 +81,8 @@
     X(UPDATE_BASELINE, "update-baseline", 0, NULL,                                                 \
       "keep what is found in tavola-lint.baseline.json, where it is silent from now on")           \
     X(JSON, "json", 0, NULL, "the whole answer as JSON")                                           \
+    X(CODE, "code", 0, NULL,                                                                       \
+      "the cure as code, too, in the language of the SDK that sent the requests, or in C")         \
     X(COST, "cost", 0, NULL,                                                                       \
       "what requests of the last hour, or since a mark, and billed bytes amount to")               \
     X(BASE, "base", 0, "DIR",                                                                      \

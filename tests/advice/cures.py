@@ -21,6 +21,7 @@ ROOT = HERE.parents[1]
 DRIVERS = HERE / "cures"
 MODULES = ROOT / "tests" / "sdk" / "js"
 BUILD = pathlib.Path(os.environ.get("TAVOLA_CLIENT_BUILD", ROOT / "build-check"))
+TAVOLA = os.environ.get("TAVOLA", BUILD / "tavola")
 LIBRARY = "src/client/libtavola.so.1.0.0"  # what ninja has to build
 
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -317,6 +318,11 @@ def check_order(admin, server, make_traffic, folder):
             if (finding["languages"], order) != (wanted, expected):
                 problems.append(f"scans by {wanted or 'nobody that is known'}: languages "
                                 f"{finding['languages']}, code in {order}")
+            for verb in ("advise", name), ("lint",):
+                said = subprocess.run([TAVOLA, *verb, "--code", "--since", mark, "--admin", server.admin_url,
+                                       "--data", server.data], text=True, stdout=subprocess.PIPE).stdout
+                if f"\n  code   {expected[0]}\n{finding['cure']['code'][0]['text']}\n" not in said:
+                    problems.append(f"tavola {verb[0]} --code says: {said}")
     return problems
 
 

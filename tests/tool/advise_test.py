@@ -37,13 +37,13 @@ class Advise(TavolaTest):
         self.fails(1, "advise", "--since", "m999", *admin, says="no such mark")
         self.fails(2, "advise", "--limit", "x", *admin, says="limit|number|count")
 
-    def text_of(self, answer):
+    def text_of(self, answer, *words):
         with tempfile.TemporaryDirectory() as folder:
             token = pathlib.Path(folder) / "admin.token"
             token.touch(0o600)
             token.write_text("0" * 64 + "\n")
             with OneAnswer(http(200, json.dumps(answer)), token="0" * 64) as server:
-                return self.ok("advise", "--admin", server.url, "--data", folder)
+                return self.ok("advise", *words, "--admin", server.url, "--data", folder)
 
     def test_what_was_found_before_a_start_is_not_of_its_requests(self):
         window = {"mode": "live", "requests": 0, "from": "2026-11-19T14:02:00Z"}
@@ -51,6 +51,20 @@ class Advise(TavolaTest):
         self.assertTrue(self.text_of(ANSWER | {"window": window, "findings": findings}).endswith(
             "\n2 findings, 1 of them last seen before 2026-11-19T14:02:00Z; 0 requests since then "
             "(live)\n"))
+
+    def test_code_in_the_language_of_the_clients(self):
+        code = [{"language": "Python", "text": "def find(table, e):\n    return e"},
+                {"language": "C", "text": "int x;"}]
+        cure = FINDING["cure"] | {"code": code}
+        cure["proposal"] = cure["proposal"] | {"notes": ["the copy is stored first"]}
+        answer = ANSWER | {"findings": [FINDING | {"cure": cure, "languages": ["Python"]}]}
+        lines = self.text_of(answer).splitlines()
+        self.assertEqual(lines[-4:], [
+            "         the copy is stored first", "  code   Python, C: --code shows the first", "",
+            "1 finding in 7 requests (live)"])
+        self.assertNotIn("tavola_far_put()", "\n".join(lines), "what C does is not for them")
+        self.assertIn("  code   Python\ndef find(table, e):\n    return e\n\n1 finding",
+                      self.text_of(answer, "--code"))
 
     def test_a_finding_is_shown_for_people(self):
         self.assertEqual(self.text_of(ANSWER).splitlines(), [

@@ -290,7 +290,10 @@ static void propose_near(const tv_judging *j, const key_parts *parts, char separ
     tv_buf row = TV_BUF_EMPTY, filter = TV_BUF_EMPTY, lead = TV_BUF_EMPTY;
 
     proposal->pattern = TV_LIT("intra-partition-secondary-index");
-    proposal->function = TV_LIT("tavola_indexed_put");
+    proposal->function =
+        parts->is_unique && parts->equal_count == 1 && parts->equal[0]->type == TV_EDM_STRING
+            ? TV_LIT("tavola_indexed_put")
+            : TV_LIT("tavola_batch_run");
     proposal->partition_key = TV_LIT("{PartitionKey}");
     add_lead(&row, parts, separator, true);
     if (parts->range_count) {
@@ -328,7 +331,7 @@ static void propose_far(const tv_judging *j, const key_parts *parts, char separa
     tv_buf partition = TV_BUF_EMPTY, row = TV_BUF_EMPTY, filter = TV_BUF_EMPTY;
 
     proposal->pattern = TV_LIT("inter-partition-secondary-index");
-    proposal->function = TV_LIT("tavola_far_put");
+    proposal->function = TV_LIT("tavola_insert");
     add_lead(&partition, parts, separator, true);
     tv_buf_add_lit(&filter, "PartitionKey eq '");
     add_lead(&filter, parts, separator, false);
@@ -462,7 +465,7 @@ tv_proposal tv_propose_row_index(const tv_judging *j, const tv_evidence_shape *s
     char separator = tv_key_separator(j->table);
     tv_proposal proposal = {
         .pattern = TV_LIT("inter-partition-secondary-index"),
-        .function = TV_LIT("tavola_far_put"),
+        .function = TV_LIT("tavola_insert"),
         .partition_key = tv_arena_printf(j->arena, "rk%c{RowKey}", separator),
         .row_key = TV_LIT("{PartitionKey}"),
         .filter_before = view->filter,
@@ -486,7 +489,7 @@ tv_proposal tv_propose_time_key(const tv_judging *j, const tv_evidence_shape *sh
     tv_buf filter = TV_BUF_EMPTY;
     tv_proposal proposal = {
         .pattern = TV_LIT("log-tail"),
-        .function = TV_LIT("tavola_key_inverted"),
+        .function = is_newest ? TV_LIT("tavola_key_inverted") : TV_LIT("tavola_insert"),
         .partition_key = TV_LIT("{PartitionKey}"),
         .row_key = tv_arena_printf(j->arena, "{Timestamp:%s}%c{RowKey}",
                                    is_newest ? "inv" : "ticks", separator),

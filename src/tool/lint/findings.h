@@ -32,6 +32,7 @@ typedef struct tool_lint_report {
     const tool_lint_config *config;
     const tool_baseline *baseline;
     tool_json window; /* of the advice */
+    bool with_code;   /* cures as code, too, for people */
     uint64_t lost;    /* requests that a trace does not have */
     size_t shapes, tables;
     tool_lint_finding *findings;

@@ -121,7 +121,7 @@ static void put_sources(const tool_lint_finding *finding)
         putchar('\n');
 }
 
-static void put_open(const tool_lint_finding *finding)
+static void put_open(const tool_lint_finding *finding, bool with_code)
 {
     printf("%s %s %s  ", tool_level_name(finding->level), finding->code, finding->rule);
     put_plain(finding->table);
@@ -130,7 +130,7 @@ static void put_open(const tool_lint_finding *finding)
     putchar('\n');
     tool_finding_put_reasons(finding->json);
     put_sources(finding);
-    tool_finding_put_cure(finding->json);
+    tool_finding_put_cure(finding->json, with_code);
     if (finding->allow) {
         printf("  note   was allowed until %s: ", finding->allow->until);
         put_plain(finding->allow->reason);
@@ -206,7 +206,7 @@ void tool_lint_write_text(const tool_lint_report *report)
     put_head(report);
     for (size_t i = 0; i < report->count; i++) {
         if (report->findings[i].state == TOOL_LINT_OPEN)
-            put_open(&report->findings[i]);
+            put_open(&report->findings[i], report->with_code);
     }
     for (size_t i = 0; i < report->count; i++) {
         if (report->findings[i].state != TOOL_LINT_OPEN) {

@@ -12,7 +12,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void put_finding(tool_json finding)
+static void put_finding(tool_json finding, bool with_code)
 {
     tool_finding_put(finding, "severity");
     putchar(' ');
@@ -30,10 +30,11 @@ static void put_finding(tool_json finding)
     tool_finding_put(finding, "state");
     putchar('\n');
     tool_finding_put_reasons(finding);
-    tool_finding_put_cure(finding);
+    tool_finding_put_cure(finding, with_code);
 }
 
-/* Whether a finding was last seen before the window: by an earlier server, or before it was idle. */
+/* Whether a finding was last seen before the window: by an earlier server, or before it was idle.
+ */
 static bool is_before(tool_json finding, tool_json answer)
 {
     tool_text seen = {0}, from = {0};
@@ -63,13 +64,13 @@ static void put_count(tool_json answer, size_t count, size_t older)
     printf(")\n");
 }
 
-static void put_answer(tool_json answer)
+static void put_answer(tool_json answer, bool with_code)
 {
     tool_json next = {0}, name, finding, all = tool_json_get(answer, "findings");
     size_t count = 0, older = 0;
 
     while (tool_json_each(all, &next, &name, &finding)) {
-        put_finding(finding);
+        put_finding(finding, with_code);
         putchar('\n');
         count++;
         older += is_before(finding, answer);
@@ -98,7 +99,7 @@ static tool_exit show_findings(tool_run *run)
     if (!exit && is_json)
         fwrite(answer.body.at, 1, answer.body.size, stdout);
     else if (!exit)
-        put_answer(tool_json_of(answer.body.at));
+        put_answer(tool_json_of(answer.body.at), tool_has(run, TOOL_FLAG_CODE));
     tool_text_done(&path);
     tool_answer_done(&answer);
     return exit;
@@ -134,8 +135,8 @@ const tool_verb tool_advise_verbs[] = {
      .examples = "  MARK=$(tavola advise mark)\n"},
     {"advise", "[TABLE]",
      "What the design guide says about how tables are used, the costliest first", 0, 1,
-     ADMIN_FLAGS | TOOL_BIT(SINCE) | TOOL_BIT(JSON) | TOOL_BIT(LIMIT) | TOOL_BIT(COST) |
-         TOOL_BIT(PRICES),
+     ADMIN_FLAGS | TOOL_BIT(SINCE) | TOOL_BIT(JSON) | TOOL_BIT(CODE) | TOOL_BIT(LIMIT) |
+         TOOL_BIT(COST) | TOOL_BIT(PRICES),
      .run = advise, .is_plain = true,
      .examples = "  tavola advise --data /var/lib/tavola\n"
                  "  MARK=$(tavola advise mark); ./tests; tavola advise --since $MARK\n"

@@ -31,11 +31,26 @@ static void put_seen(tool_json finding)
     putchar('\n');
 }
 
+static bool has_other_clients(tool_json finding)
+{
+    tool_json next = {0}, name, value, all = tool_json_get(finding, "languages");
+    bool is_any = false, is_c = false;
+
+    while (tool_json_each(all, &next, &name, &value)) {
+        is_any = true;
+        is_c = is_c || (value.size == 3 && memcmp(value.at, "\"C\"", 3) == 0);
+    }
+    return is_any && !is_c;
+}
+
+/* Those of the library: not for clients of which it is known that they use another. */
 static void put_functions(tool_json finding)
 {
     tool_json next = {0}, name, value, all = tool_json_get(finding, "cure.functions");
     bool is_first = true;
 
+    if (has_other_clients(finding))
+        return;
     while (tool_json_each(all, &next, &name, &value)) {
         printf(is_first ? "         " : ", ");
         is_first = false;
@@ -68,6 +83,55 @@ static void put_proposal(tool_json finding)
     putchar('\n');
 }
 
+static void put_notes(tool_json finding)
+{
+    tool_json next = {0}, name, value, all = tool_json_get(finding, "cure.proposal.notes");
+
+    while (tool_json_each(all, &next, &name, &value)) {
+        printf("         ");
+        tool_finding_put(value, NULL);
+        putchar('\n');
+    }
+}
+
+/* Line by line, from the edge, so that it can be copied. */
+static void put_code(tool_json code)
+{
+    tool_text text = {0}, safe = {0};
+    const char *line, *end;
+
+    tool_json_text(tool_json_get(code, "text"), &text);
+    for (line = text.at; line && *line; line = *end ? end + 1 : end) {
+        end = strchr(line, '\n');
+        if (!end)
+            end = line + strlen(line);
+        tool_text_escape(&safe, line, (size_t)(end - line), false);
+        tool_text_add(&safe, "\n", 1);
+    }
+    putchar('\n');
+    fwrite(safe.at, 1, safe.size, stdout);
+    tool_text_done(&text);
+    tool_text_done(&safe);
+}
+
+static void put_codes(tool_json finding, bool with_code)
+{
+    tool_json next = {0}, name, code, all = tool_json_get(finding, "cure.code");
+    bool is_first = true;
+
+    while (tool_json_each(all, &next, &name, &code)) {
+        printf(is_first ? "  code   " : ", ");
+        tool_finding_put(code, "language");
+        is_first = false;
+        if (with_code) {
+            put_code(code);
+            return;
+        }
+    }
+    if (!is_first)
+        printf(": --code shows the first\n");
+}
+
 static void put_subject(tool_json finding)
 {
     static const char *const names[] = {"text", "name", "partitionKey", "rowKey"};
@@ -96,7 +160,7 @@ void tool_finding_put_reasons(tool_json finding)
     put_seen(finding);
 }
 
-void tool_finding_put_cure(tool_json finding)
+void tool_finding_put_cure(tool_json finding, bool with_code)
 {
     printf("  guide  ");
     tool_finding_put(finding, "chapter.title");
@@ -104,5 +168,7 @@ void tool_finding_put_cure(tool_json finding)
     tool_finding_put(finding, "cure.text");
     putchar('\n');
     put_proposal(finding);
+    put_notes(finding);
     put_functions(finding);
+    put_codes(finding, with_code);
 }

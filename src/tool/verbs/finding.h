@@ -8,8 +8,9 @@
 void tool_finding_put(tool_json object, const char *path);
 /* Whether there is a value that says something. */
 bool tool_finding_has(tool_json object, const char *path);
-/* What it is about, its title and what was seen; then its chapter, cure and proposal. */
+/* What it is about, its title and what was seen; then its chapter, cure and proposal, and the code
+ * that the server shows first, or in which languages it has some. */
 void tool_finding_put_reasons(tool_json finding);
-void tool_finding_put_cure(tool_json finding);
+void tool_finding_put_cure(tool_json finding, bool with_code);
 
 #endif

@@ -92,7 +92,7 @@ typedef struct judged {
 
 static tool_exit judge(const judged *j, const char *advice, const char *shapes, uint64_t lost)
 {
-    tool_lint_report report = {.lost = lost};
+    tool_lint_report report = {.lost = lost, .with_code = tool_has(j->run, TOOL_FLAG_CODE)};
     tool_exit exit;
 
     tool_lint_judge(&report, j->config, j->baseline, advice, shapes, tavola_now());
@@ -169,7 +169,8 @@ static tool_exit lint(tool_run *run)
 
 #define LINT_FLAGS                                                                                 \
     (TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(SINCE) |                   \
-     TOOL_BIT(CONFIG) | TOOL_BIT(TRACE) | TOOL_BIT(FORMAT) | TOOL_BIT(UPDATE_BASELINE))
+     TOOL_BIT(CONFIG) | TOOL_BIT(TRACE) | TOOL_BIT(FORMAT) | TOOL_BIT(UPDATE_BASELINE) |           \
+     TOOL_BIT(CODE))
 
 const tool_verb tool_lint_verbs[] = {
     {"lint", "[FILE]...",

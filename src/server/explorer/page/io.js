@@ -5,6 +5,7 @@ import * as api from './api.js';
 import { troubleBox } from './shell.js';
 import { csvColumns, csvHead, csvLines, ndjsonLines } from './transfer.js';
 import { importSection } from './import.js';
+import { copySection } from './copy.js';
 
 const LEFT_OVER_MS = 3600_000; // after that nobody saves a file of the browser's own any more
 
@@ -105,6 +106,6 @@ function exportSection(table, filter) {
 }
 
 export function show(route, table) {
-  const out = exportSection(table, route.query.get('f') || ''), into = importSection(table);
-  return { nodes: h('div', { class: 'pad' }, out.node, into.node), stays: true, leave: () => { out.leave(); into.leave(); } };
+  const out = exportSection(table, route.query.get('f') || ''), into = importSection(table), copy = copySection(table);
+  return { nodes: h('div', { class: 'pad' }, out.node, into.node, copy.node), stays: true, leave: () => { out.leave(); into.leave(); copy.leave(); } };
 }

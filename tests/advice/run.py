@@ -95,9 +95,9 @@ def check(case, admin, account, table):
         price = found[0]["cure"]["proposal"]["extraWritesPerHour"]
         if not case.price[0] <= price <= case.price[1]:
             return f"{case.rule} has a price of {price} writes an hour, not {case.price}"
-    for wanted in case.says:
-        if not fnmatch.fnmatchcase(found[0].get("seen", ""), f"*{wanted}*"):
-            return f"{case.rule} does not say '{wanted}', but: {found[0].get('seen')}"
+    for field, wanted in case.says:
+        if not fnmatch.fnmatchcase(found[0].get(field, ""), f"*{wanted}*"):
+            return f"{case.rule} does not say '{wanted}', but: {found[0].get(field)}"
     return None
 
 

@@ -148,6 +148,10 @@ typedef struct tv_evidence_row {
     uint32_t changed_numbers;    /* of these: Int32, Int64, Double */
 } tv_evidence_row;
 
+typedef struct tv_evidence_key {
+    tv_slice partition_key, row_key;
+} tv_evidence_key;
+
 /** Where new entities go. */
 typedef struct tv_evidence_direction {
     uint32_t windows;                  /* judged, the last 5 of them at most */
@@ -162,6 +166,7 @@ typedef struct tv_evidence_direction {
     uint32_t clients;                     /* that inserted, up to 4 are told apart */
     double seconds;                       /* from the first to the last insert of the window */
     double silent_seconds;                /* since the last insert */
+    tv_evidence_key least, greatest;      /* of some that were inserted last */
 } tv_evidence_direction;
 
 /** Deletes of entities. */
@@ -220,10 +225,6 @@ typedef struct tv_evidence_property {
     bool types_by_class;                /* each type has RowKey classes of its own */
     double distinct_low, distinct_high; /* values in the table, with a certainty of 95 % */
 } tv_evidence_property;
-
-typedef struct tv_evidence_key {
-    tv_slice partition_key, row_key;
-} tv_evidence_key;
 
 /** The widest and the largest entities, exact at write. */
 typedef struct tv_evidence_extremes {

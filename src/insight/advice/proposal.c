@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "insight/advice/seen.h"
 #include "store/engine/key.h"
 
 enum { KEY_PARTS_MAX = 3, INDEX_ENTITY_BYTES = 1 << 20, LIST_MATCHES = 1000 };
@@ -365,20 +366,20 @@ static void propose_far(const tv_judging *j, const key_parts *parts, char separa
 static void add_price(const tv_judging *j, double presence, tv_proposal *proposal)
 {
     const tv_table_rate *rate = &j->rate;
+    tv_buf note = TV_BUF_EMPTY;
 
-    if (presence * rate->writes < 1)
+    if (presence * rate->writes < 1 || (rate->has_hourly && rate->load_writes == 0))
         return;
-    if (rate->load_writes > 0)
-        add_note(proposal, tv_arena_printf(j->arena,
-                                           "%.0f of the %.0f writes of the last %.0f minutes were "
-                                           "a load, which the price of an hour leaves out",
-                                           rate->load_writes, rate->writes, rate->seconds / 60));
-    else if (!rate->has_hourly)
-        add_note(proposal,
-                 tv_arena_printf(j->arena,
-                                 "each write costs one more: there were %.0f in the last %.0f "
-                                 "seconds, too short a time to say what an hour has",
-                                 rate->writes, rate->seconds));
+    tv_buf_add_lit(&note, "each write costs one more: there were ");
+    tv_finding_add_grouped(&note, rate->writes);
+    tv_buf_printf(&note, " in %.0f minutes", fmax(1, rate->seconds / 60));
+    if (rate->load_writes > 0) {
+        tv_buf_add_lit(&note, ", of which a load, which the price of an hour leaves out, made ");
+        tv_finding_add_grouped(&note, rate->load_writes);
+    }
+    if (!rate->has_hourly)
+        tv_buf_add_lit(&note, "; what an hour has cannot be told so soon");
+    add_note(proposal, take(j, &note));
 }
 
 /* Plan it as the server would; false when it is no better than a scan with a test. */

@@ -51,10 +51,20 @@ static size_t find_loads(const uint32_t *minutes, size_t count, double *ret_writ
     return heavy;
 }
 
-static void rate_writes(const tv_evidence_table *table, tv_table_rate *rate)
+/* Those of the clock, the first and the last not whole; none in a run. */
+static size_t minutes_since(const tv_evidence *evidence, const tv_evidence_table *table,
+                            int64_t from_ticks)
 {
-    size_t wanted = (size_t)ceil(rate->seconds / 60);
-    size_t count = table->minute_count < wanted ? table->minute_count : wanted; /* 0 in a run */
+    const int64_t minute = 60 * TV_TICKS_PER_SECOND;
+    size_t wanted = (size_t)(evidence->to_ticks / minute - from_ticks / minute) + 1;
+
+    return table->minute_count < wanted ? table->minute_count : wanted;
+}
+
+static void rate_writes(const tv_evidence *evidence, const tv_evidence_table *table,
+                        tv_table_rate *rate)
+{
+    size_t count = minutes_since(evidence, table, rate->from_ticks);
     const uint32_t *minutes = table->writes_by_minute + (table->minute_count - count);
     double busiest = 0;
     size_t loading = find_loads(minutes, count, &rate->load_writes);
@@ -81,6 +91,6 @@ tv_table_rate tv_table_rate_of(const tv_evidence *evidence, const tv_evidence_ta
     rate.units_per_second = table->rate.units / rate.seconds;
     rate.inserts_per_second = (double)table->inserts / rate.seconds;
     rate.lasting_per_second = fmax(rate.units_per_second, table->rate.sustained_per_second);
-    rate_writes(table, &rate);
+    rate_writes(evidence, table, &rate);
     return rate;
 }

@@ -49,6 +49,28 @@ static bool is_import(const tv_judging *j)
            direction->silent_seconds >= 60;
 }
 
+static int compare_keys(const tv_evidence_key *a, const tv_evidence_key *b)
+{
+    int order = tv_slice_cmp(a->partition_key, b->partition_key);
+
+    return order ? order : tv_slice_cmp(a->row_key, b->row_key);
+}
+
+/* Whether one stored key in twenty lies beyond those that were inserted last. */
+static bool is_inside(const tv_judging *j, insert_movement movement)
+{
+    const tv_evidence_table *table = j->table;
+    size_t beyond = 0;
+
+    if (movement_of_windows(j) == STAYS)
+        return false;
+    for (size_t i = 0; i < table->key_count; i++)
+        beyond += movement == MOVES_UP
+                      ? compare_keys(&table->keys[i], &table->direction.greatest) > 0
+                      : compare_keys(&table->keys[i], &table->direction.least) < 0;
+    return table->key_count >= 20 && beyond * 20 > table->key_count;
+}
+
 void tv_judge_append_prepend(tv_judging *j)
 {
     const tv_evidence_direction *direction = &j->table->direction;
@@ -70,6 +92,12 @@ void tv_judge_append_prepend(tv_judging *j)
                       direction->windows >= 5 ? TV_CONFIDENCE_HIGH : TV_CONFIDENCE_MEDIUM);
     if (is_import(j))
         finding->title = TV_LIT("An import in key order");
+    else if (is_inside(j, movement))
+        finding->title = movement == MOVES_UP
+                             ? TV_LIT("New entities go to one place of the table, each behind the "
+                                      "one before it")
+                             : TV_LIT("New entities go to one place of the table, each in front of "
+                                      "the one before it");
     else
         tv_find_title(j, finding, "end",
                       movement == MOVES_UP ? TV_LIT("end") : TV_LIT("beginning"));
@@ -192,9 +220,6 @@ void tv_judge_oversized_partition(tv_judging *j, const tv_evidence_partition *pa
     tv_find_number(finding, "bytes", bytes);
     tv_find_bool(finding, "exact", partition->is_exact);
     tv_find_number(finding, "share", fmin(share, 1));
-    tv_find_number(finding, "tableGrowthPerDay",
-                   (double)j->table->inserts_day - (double)j->table->deletes.single_day -
-                       (double)j->table->deletes.batched_day);
     tv_find_number(finding, "scans", (double)partition->scans);
     TV_COMPARED(j, finding, P06, entities);
     TV_COMPARED(j, finding, P06, bytes);

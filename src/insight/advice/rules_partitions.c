@@ -7,19 +7,7 @@
 #include "insight/advice/shares.h"
 
 static const double ten_minutes = 600;
-
-/* Whether one row has 80 % of a partition's traffic. */
-static bool is_one_row(const tv_judging *j, const tv_evidence_partition *partition)
-{
-    for (size_t i = 0; i < j->table->row_count; i++) {
-        const tv_evidence_row *row = &j->table->rows[i];
-
-        if (tv_slice_eq(row->partition_key, partition->partition_key) &&
-            row->rate.units >= 0.8 * partition->rate.units)
-            return true;
-    }
-    return false;
-}
+static const double top_row_share = 0.05; /* of a partition's units: a row is worth naming */
 
 static void add_top_rows(tv_judging *j, tv_finding *finding, const tv_evidence_partition *partition)
 {
@@ -30,7 +18,8 @@ static void add_top_rows(tv_judging *j, tv_finding *finding, const tv_evidence_p
     for (size_t i = 0; i < j->table->row_count && count < 4; i++) {
         const tv_evidence_row *row = &j->table->rows[i];
 
-        if (tv_slice_eq(row->partition_key, partition->partition_key)) {
+        if (tv_slice_eq(row->partition_key, partition->partition_key) &&
+            row->rate.units >= top_row_share * partition->rate.units) {
             top[count++] = row->row_key;
             units += row->rate.units;
         }
@@ -59,6 +48,23 @@ static key_portion portion_of(const tv_judging *j, uint64_t reads, uint64_t writ
         .reads = share_of(reads, (double)(table->point_reads + table->query_executions)),
         .writes = share_of(writes, (double)table->writes),
     };
+}
+
+/* Whether one row has 80 % of a partition's traffic, or of what makes the partition stand out. */
+static bool is_one_row(const tv_judging *j, const tv_evidence_partition *partition,
+                       const key_portion *portion)
+{
+    for (size_t i = 0; i < j->table->row_count; i++) {
+        const tv_evidence_row *row = &j->table->rows[i];
+        key_portion of_row = portion_of(j, row->reads, row->writes);
+
+        if (tv_slice_eq(row->partition_key, partition->partition_key) &&
+            (portion->hot_of == NULL ? row->rate.units >= 0.8 * partition->rate.units
+             : portion->hot == portion->reads ? of_row.reads >= 0.8 * portion->reads
+                                              : of_row.writes >= 0.8 * portion->writes))
+            return true;
+    }
+    return false;
 }
 
 /* Among so many that were read, and written.  Not by what a load has written, nor in a run, where
@@ -120,7 +126,7 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
     tv_finding *finding;
 
     if (!hot_severity(j, partition, &portion, &severity) ||
-        (partition->throttled == 0 && (is_one_row(j, partition) || !tv_has_rates(j))))
+        (partition->throttled == 0 && (is_one_row(j, partition, &portion) || !tv_has_rates(j))))
         return;
     finding = tv_find(j, TV_RULE_P01, severity,
                       partition->throttled ? TV_CONFIDENCE_CERTAIN : TV_CONFIDENCE_HIGH);
@@ -157,6 +163,12 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
     finding->cost.throttled = tv_per_hour(j, (double)partition->throttled);
 }
 
+/* So many rows and partitions that traffic goes to; one partition is the row's own. */
+static uint32_t others_of(uint32_t rows, uint32_t partitions)
+{
+    return rows && partitions ? rows + partitions - 1 : rows;
+}
+
 static bool hot_row_severity(const tv_judging *j, const tv_evidence_row *row, key_portion *portion,
                              tv_severity *ret_severity)
 {
@@ -174,7 +186,8 @@ static bool hot_row_severity(const tv_judging *j, const tv_evidence_row *row, ke
     }
     if (row->active_seconds >= TV_THRESHOLD(j, P02, share_seconds))
         find_hot(j, portion, TV_THRESHOLD(j, P02, share), TV_THRESHOLD(j, P02, share_requests),
-                 table->rows_read, table->rows_written);
+                 others_of(table->rows_read, table->partitions_read),
+                 others_of(table->rows_written, table->partitions_written));
     *ret_severity = TV_SEVERITY_INFO;
     return portion->hot_of != NULL;
 }

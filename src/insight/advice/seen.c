@@ -16,8 +16,7 @@ typedef struct filling {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* 1284 as "1,284". */
-static void add_grouped(tv_buf *out, double number)
+void tv_finding_add_grouped(tv_buf *out, double number)
 {
     char digits[32];
     int size = snprintf(digits, sizeof digits, "%.0f", fmin(fabs(number), 1e24));
@@ -37,7 +36,7 @@ static void add_number(tv_buf *out, double number)
     double rounded = fabs(number) < 99.95 ? round(number * 10) / 10 : round(number);
 
     if (number == floor(number) || (rounded == floor(rounded) && rounded != 0))
-        add_grouped(out, rounded);
+        tv_finding_add_grouped(out, rounded);
     else if (fabs(number) >= 0.995)
         tv_buf_printf(out, "%.1f", number);
     else if (fabs(number) >= 0.005)

@@ -26,6 +26,9 @@
  */
 void tv_finding_add_seen(tv_buf *out, const tv_finding *finding, bool is_redacted);
 
+/** Append 1284 as "1,284". */
+void tv_finding_add_grouped(tv_buf *out, double number);
+
 /** Append a key, or what stands for it: `a_9{5}#1c2d3e4f5a6b`. */
 void tv_finding_add_key(tv_buf *out, tv_slice key, bool is_redacted);
 

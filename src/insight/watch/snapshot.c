@@ -223,6 +223,22 @@ static void add_window(tv_evidence_direction *to, const tv_direction_window *win
     sums->compared += window->compared;
 }
 
+/* When a window was judged all keys have been filled. */
+static void fill_ends(const tv_snapshot *s, const tv_direction *d, tv_evidence_direction *to)
+{
+    const tv_kept_key *least = &d->keys[0], *greatest = &d->keys[0];
+
+    for (size_t i = 1; i < TV_DIRECTION_KEYS; i++) {
+        if (tv_slice_cmp(tv_kept_key_slice(&d->keys[i]), tv_kept_key_slice(least)) < 0)
+            least = &d->keys[i];
+        if (tv_slice_cmp(tv_kept_key_slice(&d->keys[i]), tv_kept_key_slice(greatest)) > 0)
+            greatest = &d->keys[i];
+    }
+    to->least = (tv_evidence_key){tv_snapshot_partition_key(s, least), tv_snapshot_row_key(s, least)};
+    to->greatest = (tv_evidence_key){tv_snapshot_partition_key(s, greatest),
+                                     tv_snapshot_row_key(s, greatest)};
+}
+
 static void fill_direction(const tv_snapshot *s, const tv_table_entry *entry,
                            tv_evidence_direction *to)
 {
@@ -246,6 +262,8 @@ static void fill_direction(const tv_snapshot *s, const tv_table_entry *entry,
         to->first_share = (double)sums.first / (double)sums.compared;
         to->last_share = (double)sums.last / (double)sums.compared;
     }
+    if (to->windows)
+        fill_ends(s, d, to);
     to->hot_share = d->hot_share;
     to->hot_changes = d->changes;
     to->hot_changes_up = (uint32_t)__builtin_popcountll(

@@ -1,6 +1,8 @@
 #include "explained.h"
 #include "json_find.h"
 
+#include <string.h>
+
 /* Every answer of a Tavola to a query has its plan. */
 static tavola_err ask_who_answers(tool_run *run, tavola_table *table)
 {
@@ -25,9 +27,16 @@ tavola_err tool_explain(tool_run *run, tavola_table *table, const tavola_query *
     return err ? err : tavola_explain(table, query, run->call, ret_json);
 }
 
+/* Whether the filter has a ? for which a value was given. */
+static bool has_values(const tool_run *run)
+{
+    size_t others = tool_has(run, TOOL_FLAG_WHERE) ? 1 : 2; /* the table, and the filter */
+
+    return run->arg_count > others && strstr(run->verb->arguments, "[VALUE]");
+}
+
 static void tell_warnings(const tool_run *run, const char *json)
 {
-    size_t words = tool_has(run, TOOL_FLAG_WHERE) ? 1 : 2; /* the table, and the filter */
     tool_json next = {0}, none, warning;
 
     while (tool_json_each(tool_json_get(tool_json_of(json), "warnings"), &next, &none, &warning)) {
@@ -37,7 +46,7 @@ static void tell_warnings(const tool_run *run, const char *json)
         tool_note("warning: %s", text.at ? text.at : "");
         tool_text_done(&text);
     }
-    if (next.at && run->arg_count > words)
+    if (next.at && has_values(run))
         tool_note("warning: %s", TOOL_VALUES_NEED_TYPES);
 }
 

@@ -199,6 +199,10 @@ class Queries(TavolaTest):
         for words in (("N eq 1",), ("PartitionKey eq '1'",), ("Nobody eq '1'",), ()):
             with self.subTest(words):
                 self.ok("query", "Log", *words)
+        for line in ("table stats Log|N eq '1'", f"export Log {self.home}/n.csv --where|N eq '1'",
+                     "copy Log Logged --create --where|N eq '1'"):
+            verb, where = line.split("|")
+            self.ok(*verb.split(), where, says=warning + r"(\w.*\n)*")
         # Before anything is deleted.
         self.ok("table", "create", "Few")
         self.ok("insert", "Few", "a", "1", "N:int32=1")

@@ -377,6 +377,8 @@ tool_exit xfer_copy(tool_run *run)
     if (!exit)
         exit = find_mark(&copy);
     if (!exit)
+        exit = xfer_warn(run, copy.from, query);
+    if (!exit)
         exit = create_table(&copy);
     if (!exit)
         exit = run_copy(&copy, query);

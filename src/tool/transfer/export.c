@@ -384,6 +384,8 @@ tool_exit xfer_export(tool_run *run)
     if (!exit)
         exit = find_mark(&job);
     if (!exit)
+        exit = xfer_warn(run, table, query);
+    if (!exit)
         exit = run_export(&job, table, query);
     release(&job);
     tavola_query_free(query);

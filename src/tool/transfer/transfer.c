@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../explained.h"
 #include "../verbs.h"
 
 unsigned xfer_part_entities(void)
@@ -48,6 +49,13 @@ tool_exit xfer_query_flags(const tool_run *run, tavola_query **ret_query, char *
     if (*ret_select)
         tavola_query_select(*ret_query, (const char *const *)*ret_select);
     return TOOL_OK;
+}
+
+tool_exit xfer_warn(tool_run *run, tavola_table *from, const tavola_query *query)
+{
+    tavola_err err = tool_has(run, TOOL_FLAG_WHERE) ? tool_warn(run, from, query) : TAVOLA_OK;
+
+    return err ? tool_fail(run, err, NULL) : TOOL_OK;
 }
 
 #define LOADING (TOOL_BIT(ON_CONFLICT) | TOOL_BIT(PARALLEL) | TOOL_BIT(CREATE))

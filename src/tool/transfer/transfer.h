@@ -35,4 +35,7 @@ tool_exit xfer_reader_flags(const tool_run *run, const char *path,
 /** --where and --select.  Free both. */
 tool_exit xfer_query_flags(const tool_run *run, tavola_query **ret_query, char ***ret_select);
 
+/** Say what is hardly meant in --where, if it was given: see tool_warn. */
+tool_exit xfer_warn(tool_run *run, tavola_table *from, const tavola_query *query);
+
 #endif

@@ -3,6 +3,7 @@
  * service keeps no numbers of a table, so these come from reading all of it, once and in order; a
  * tavolad does keep them, and who has the token of one can ask for them (stats_facts.c).
  */
+#include "../explained.h"
 #include "../output/output.h"
 #include "../text.h"
 #include "../transfer/progress.h"
@@ -223,12 +224,15 @@ static tool_exit table_stats(tool_run *run)
     tavola_filter *filter = NULL;
     tavola_query *query = NULL;
     tool_exit exit = tool_filter_of(run->args + 1, run->arg_count - 1, &filter);
+    tavola_err err;
 
     memset(stats.slots, 0, SLOTS * sizeof *stats.slots);
     if (!exit) {
         query = tavola_query_new(filter);
         exit = tool_table(run, run->args[0], &table);
     }
+    if (!exit && filter && (err = tool_warn(run, table, query)) != TAVOLA_OK)
+        exit = tool_fail(run, err, NULL);
     if (!exit)
         exit = read_all(run, table, query, &stats);
     if (!exit)

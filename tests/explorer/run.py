@@ -32,7 +32,7 @@ TOOL = os.environ.get("TAVOLA", str(ROOT / "build" / "tavola"))
 # On one thread a request is recorded before the next one is answered.
 BY_HAND = ("--watch=all", "--watch-clock=manual", "--test-points", "--threads", "1")
 LOG_LINES = 20  # for a test that fails
-FLAGS = {"heat": BY_HAND, "findings": BY_HAND, "layout": BY_HAND, "server": ("--access-log",)}
+FLAGS = {"heat": BY_HAND, "findings": BY_HAND, "layout": BY_HAND, "server": ("--access-log", "--test-points", "--test-values", "history-ms=200")}
 
 
 def run_tool(server, arguments, text):

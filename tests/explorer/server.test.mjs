@@ -28,6 +28,29 @@ test("charts of rates, latency, commit groups, memory and disk follow what is as
   await close(page);
 });
 
+test("charts begin with what the server has kept, and go back for an hour", async () => {
+  const first = await open();
+  await makeTable(first, "Before", ["a"], 30);
+  const kept = async () => JSON.parse((await ask(first, "GET", "/metrics/history")).text);
+  const requests = ({ series, points }) => points.map((point) => point[1 + series.indexOf('tavola_requests_total{service="table"}')]);
+  await during(() => ask(first, "GET", tablePath("Before()?$filter=Age eq 3")), async () => { while (new Set(requests(await kept())).size < 4) await ask(first, "GET", tablePath("Tables")); });
+  await close(first);
+  const page = await open({ expected: [/ERR_FAILED|Failed to/] });
+  let asked = 0;
+  await page.route(/\/metrics$/, (route) => ++asked > 1 ? undefined : route.continue()); // so nothing is measured by the page itself
+  await go(page, "server", ".chart");
+  const of = (title) => page.evaluate((name) => { const figure = [...document.querySelectorAll(".chart")].find((each) => each.querySelector("h2").textContent === name); return { line: figure.querySelector("path.line").getAttribute("d"), legend: figure.querySelector(".legend").textContent, xs: figure.querySelector(".xs").textContent }; }, title);
+  const requestsChart = await of("Requests");
+  assert.match(requestsChart.line, /L/);
+  assert.match((await of("Memory")).legend, /Resident [\d.]+ MB/);
+  assert.match(requestsChart.xs, /2 min ago/);
+  await page.click("text=1 hour");
+  await page.waitForFunction(() => /1 hour ago/.test(document.querySelector(".chart .xs").textContent));
+  assert.match((await of("Memory")).line, /M/);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await close(page);
+});
+
 test("the log is followed as it is written, by level and by text", async () => {
   const page = await open({ expected: [/400/] }); // no table has such a name
   await go(page, "server", ".log");

@@ -386,6 +386,8 @@ static const tv_admin_route routes[] = {
     {"/traffic/cell", TV_METHOD_GET, true, tv_admin_get_traffic_cell, tv_admin_has_traffic, NULL},
     {"/log", TV_METHOD_GET, true, tv_admin_get_log, NULL,
      "the last lines of the log; ?after=&level=&text=&lines=; needs the token"},
+    {"/metrics/history", TV_METHOD_GET, false, tv_admin_get_history, tv_admin_has_history,
+     "what the metrics of the charts were in the last hour; ?after=MS"},
     {"/proof", TV_METHOD_GET, false, tv_admin_get_proof, tv_admin_has_token,
      "?nonce=: that this server knows its token, before that is sent"},
     {"/token-file", TV_METHOD_GET, false, tv_admin_get_token_file, tv_admin_has_token, NULL},

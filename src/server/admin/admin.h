@@ -17,6 +17,7 @@
 #include "model/auth/admin_token.h"
 #include "model/catalog/catalog.h"
 #include "server/admin/backup.h"
+#include "server/admin/history.h"
 #include "server/admin/route.h"
 #include "server/admin/session.h"
 #include "server/cluster/balancer.h"
@@ -47,7 +48,8 @@ struct tv_admin {
     const tv_http_handler *pages; /* likewise: what answers at /, /app/ and /api/ */
     tv_traffic *traffic;          /* traffic by key, or NULL when it is not counted */
     tv_catalog *tables;
-    tv_facts *facts; /* about them, or NULL */
+    tv_history *history; /* of the metrics */
+    tv_facts *facts;     /* about them, or NULL */
     tv_watch *watch; /* who records what is asked of tables, or NULL */
     tv_engine *engine;
     tv_pipeline *pipeline;

@@ -299,6 +299,7 @@ static bool parse_test_values(tv_config *config, char *reterr_text, size_t reter
         {"queue-gc-ms", offsetof(tv_test_values, queue_gc_ms)},
         {"buffer-kb", offsetof(tv_test_values, buffer_kb)},
         {"silence-ms", offsetof(tv_test_values, silence_ms)},
+        {"history-ms", offsetof(tv_test_values, history_ms)},
     };
     tv_slice rest = config->test_values ? tv_slice_of(config->test_values) : TV_NONE;
 

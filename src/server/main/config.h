@@ -25,6 +25,7 @@ typedef struct tv_test_values {
     int queue_gc_ms;     /* between two looks for messages that have expired */
     int buffer_kb;       /* of each write buffer of the store */
     int silence_ms;      /* how long a client may be silent inside of a request */
+    int history_ms;      /* between two points of the metrics' history */
 } tv_test_values;
 
 typedef struct tv_config {

@@ -165,6 +165,7 @@ static void open_admin(tv_server *server)
     tv_config_write(&server->config, &server->settings);
     server->admin.settings = tv_buf_slice(&server->settings);
     server->admin.start_ns = tv_clock_mono_ns();
+    server->admin.history = tv_history_new(&server->admin, server->config.test.history_ms);
     server->admin_handler = tv_admin_handler(&server->admin);
 }
 

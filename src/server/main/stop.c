@@ -49,6 +49,7 @@ void tv_server_stop(tv_server *server)
     tv_backup_stop(server->admin.backup);
     tv_server_stop_network(server, grace_ms);
     tv_explorer_stop(&server->explorer);
+    tv_history_free(server->admin.history);
     tv_advisor_stop(server->advisor);
     tv_analytics_free(server->analytics); /* writes what it has, while all else still works */
     tv_backup_free(server->admin.backup);

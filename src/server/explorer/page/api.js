@@ -289,6 +289,12 @@ export async function metrics(signal) {
   return values;
 }
 
+/** What they were: {now, points: [{at, metrics}]}, sums by one label; times in milliseconds of the server. */
+export async function metricsBefore(after, signal) {
+  const { nowMs, series, points } = await getJson(`/metrics/history?after=${after}`, { signal });
+  return { now: nowMs, points: points.map(([at, ...values]) => ({ at, metrics: new Map(values.map((value, i) => [series[i], value])) })) };
+}
+
 // --- queues and blobs: their protocols are XML ---
 
 export const queuePath = (rest = '') => `/api/queue/${account}${rest}`;

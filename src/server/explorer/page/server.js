@@ -3,12 +3,18 @@
 import { h, put, putAgain, count, bytes, milliseconds, instant, percent, plural, dialog, shortCount } from './dom.js';
 import * as api from './api.js';
 import { topBar, serverFacts, link } from './shell.js';
-import { chart, shareBar } from './charts.js';
+import { chart as lineChart, shareBar } from './charts.js';
 import { logTail } from './log.js';
 import { clusterView } from './cluster.js';
 
-const POINTS = 120;
-const samples = []; // kept while the page lives, so that coming back shows what was
+// How long a chart is, and what a point of it stands for.
+const SPANS = { '2 min': { points: 120, stepMs: 1000 }, '1 hour': { points: 360, stepMs: 10000 } };
+const KEPT_MS = 130_000;
+
+// What was measured, each {from, to, ...} in milliseconds of this browser: second by second while a page looks, and as
+// the server has kept it.  It stays while the page lives, so that coming back shows what was.
+const seconds = [];
+let kept = [], keptLast = null, spanName = '2 min';
 
 function sum(metrics, name, test = () => true) {
   let total = 0;
@@ -67,6 +73,29 @@ function lasting(seconds) {
   return days ? `${plural(days, 'day')} ${hours} h` : hours ? `${hours} h ${minutes} min` : minutes ? `${minutes} min` : `${Math.floor(seconds)} s`;
 }
 
+/** Ask for what the server has kept since the last time. */
+async function readHistory() {
+  const { now, points } = await api.metricsBefore(keptLast?.at ?? 0), offset = Date.now() - now;
+  if (keptLast && points.length && sum(points[0].metrics, 'tavola_commit_groups_total') < sum(keptLast.metrics, 'tavola_commit_groups_total')) keptLast = null; // it was started again
+  for (const point of points) {
+    if (keptLast) kept.push({ from: keptLast.at + offset, to: point.at + offset, ...measure(point.metrics, keptLast.metrics, (point.at - keptLast.at) / 1000) });
+    keptLast = point;
+  }
+  kept = kept.slice(-SPANS['1 hour'].points);
+}
+
+/** A measurement for each point of a span that ends now, or null. */
+function pointsOf({ points, stepMs }, now) {
+  const found = new Array(points).fill(null);
+  for (const list of stepMs < 10000 ? [kept, seconds] : [kept]) { // what was seen by the second goes over what was kept
+    for (const sample of list) {
+      const last = Math.floor(points - 1 - (now - sample.to) / stepMs), first = Math.floor(points - 1 - (now - sample.from) / stepMs) + 1;
+      for (let i = Math.max(0, Math.min(first, last)); i <= Math.min(last, points - 1); i++) found[i] = sample;
+    }
+  }
+  return found;
+}
+
 async function bundle(trouble) {
   const wanted = await dialog('Support bundle', close => h('form', { class: 'putbox', onsubmit: event => { event.preventDefault(); close(true); } }, h('h2', null, 'Support bundle'),
     h('p', null, 'One text file for whoever helps you. It has:'),
@@ -91,9 +120,10 @@ export async function show() {
   const pause = h('button', { class: 'btn', 'aria-pressed': 'false', onclick: () => { isPaused = !isPaused; pause.setAttribute('aria-pressed', String(isPaused)); put(pause, isPaused ? 'Go on' : 'Pause'); } }, 'Pause');
 
   function draw() {
-    const recent = samples.slice(-POINTS), padded = [...new Array(POINTS - recent.length).fill(null), ...recent];
-    const of = pick => padded.map(sample => sample ? pick(sample) : null);
-    const last = recent.findLast(Boolean), some = value => value == null ? null : value;
+    const shown = pointsOf(SPANS[spanName], previous ? previous.wall : Date.now());
+    const of = pick => shown.map(sample => sample ? pick(sample) : null);
+    const chart = (title, series, options) => lineChart(title, series, { ...options, span: `${spanName} ago` });
+    const last = seconds.at(-1) || kept.at(-1), some = value => value == null ? null : value;
     const mostPlans = last ? last.plans.reduce((total, value) => total + value, 0) : 0;
     const rate = value => value == null ? '–' : value >= 100 || value === 0 ? count(value) : value.toFixed(1);
     const small = value => value >= 10 || value === 0 ? shortCount(value) : value.toFixed(1);
@@ -119,16 +149,17 @@ export async function show() {
   async function look() {
     try {
       metrics = await api.metrics();
-      const at = performance.now();
-      if (previous && !isPaused && at - previous.at < 10000) { samples.push(measure(metrics, previous.metrics, (at - previous.at) / 1000)); if (samples.length > POINTS) samples.shift(); }
-      previous = { metrics, at };
+      const at = performance.now(), wall = Date.now();
+      if (previous && !isPaused && at - previous.at < 10000) seconds.push({ from: previous.wall, to: wall, ...measure(metrics, previous.metrics, (at - previous.at) / 1000) });
+      while (seconds.length && seconds[0].to < wall - KEPT_MS) seconds.shift();
+      previous = { metrics, at, wall };
       lastAt = new Date();
+      if (spanName === '1 hour') await readHistory();
       put(trouble);
       body.classList.remove('stale');
       if (!isPaused) { drawFacts(); draw(); }
     } catch (error) {
       if (error.status === 401) return;
-      samples.push(null);
       previous = null;
       body.classList.add('stale');
       put(trouble, h('p', { class: 'bad', role: 'alert' }, lastAt ? `No data since ${instant(lastAt.toISOString()).slice(11, 19)}: the server does not answer.` : 'No data: the server does not answer.'));
@@ -136,11 +167,15 @@ export async function show() {
     if (isOpen) timer = setTimeout(function again() { if (document.hidden) { previous = null; timer = setTimeout(again, 1000); } else look(); }, 1000);
   }
 
+  const spans = h('span', { class: 'seg', role: 'group', 'aria-label': 'How far back' });
+  const drawSpans = () => put(spans, Object.keys(SPANS).map(name => h('button', { 'aria-pressed': String(name === spanName), onclick: async () => { spanName = name; drawSpans(); spans.querySelector('[aria-pressed="true"]').focus(); await readHistory().catch(() => {}); if (isOpen) draw(); } }, name)));
+  drawSpans();
+  await readHistory().catch(() => {}); // without it the charts begin now
   const tail = logTail(), nodes = isCluster ? clusterView() : null;
   await look();
   draw();
   return {
-    nodes: [topBar('Server', '', pause, h('button', { class: 'btn', onclick: () => bundle(trouble) }, 'Support bundle')), h('div', { class: 'pad' }, line, trouble, body, nodes?.node, tail.node)],
+    nodes: [topBar('Server', '', pause, h('button', { class: 'btn', onclick: () => bundle(trouble) }, 'Support bundle')), h('div', { class: 'pad' }, line, h('div', { class: 'row gapped' }, spans), trouble, body, nodes?.node, tail.node)],
     leave: () => { isOpen = false; clearTimeout(timer); tail.leave(); nodes?.leave(); },
   };
 }

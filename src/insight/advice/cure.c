@@ -84,6 +84,8 @@ static const char *maker_of(const cure *c, const piece *one)
         return "ticks";
     if (tv_slice_eq(one->how, TV_LIT("inv")))
         return "inverted";
+    if (tv_slice_starts_with(one->how, TV_LIT("hash")))
+        return "bucket";
     if (is_key(one->text))
         return "";
     return is_guid(c, one->text) ? "guid" : "text";
@@ -187,7 +189,7 @@ static void add_piece(cure *c, const piece *one, const char *of)
             tv_buf_printf(c->out, "%s(", maker);
     }
     add_value(c, one, of);
-    if (strcmp(maker, "padded") == 0)
+    if (strcmp(maker, "padded") == 0 || strcmp(maker, "bucket") == 0)
         tv_buf_printf(c->out, ", %d", number_of(one->how));
     if (!is_plain || c->language == TV_LANGUAGE_C)
         tv_buf_add_char(c->out, ')');
@@ -502,6 +504,92 @@ static void add_index_columns(cure *c)
     tv_buf_add_lit(c->out, ", NULL}");
 }
 
+/* ---- numbers of a proposal ------------------------------------------------------------------- */
+
+/* How many partitions, or entities, one becomes. */
+static int buckets_of(const cure *c)
+{
+    tv_slice template = c->proposal->partition_key;
+    piece one;
+
+    while (next_piece(&template, &one)) {
+        if (!one.is_text && tv_slice_starts_with(one.how, TV_LIT("hash")))
+            return number_of(one.how);
+    }
+    for (size_t i = 0; i < c->finding->field_count; i++) {
+        if (tv_slice_eq(c->finding->fields[i].name, TV_LIT("clients")) &&
+            c->finding->fields[i].number > 2)
+            return (int)c->finding->fields[i].number;
+    }
+    return 2;
+}
+
+static void add_buckets(cure *c)
+{
+    tv_buf_printf(c->out, "%d", buckets_of(c));
+}
+
+/* Digits of the last bucket; those of the parts of a counter are two. */
+static void add_width(cure *c)
+{
+    int width = 1;
+
+    for (int last = buckets_of(c) - 1; last >= 10; last /= 10)
+        width++;
+    tv_buf_printf(c->out, "%d", has_property(c->proposal->row_key, TV_LIT("bucket")) ? 2 : width);
+}
+
+static void add_between(cure *c)
+{
+    tv_buf_add_char(c->out, c->separator);
+}
+
+static void add_behind(cure *c)
+{
+    if (c->separator == '|' && c->language == TV_LANGUAGE_PYTHON)
+        tv_buf_add_char(c->out, '}'); /* two stand for one */
+    add_quoted(c->out, c->language, (tv_slice){(char[]){(char)(c->separator + 1)}, 1}, false);
+}
+
+/* The property of a counter. */
+static void add_counted(cure *c)
+{
+    for (size_t i = 0; i < c->finding->field_count; i++) {
+        const tv_field *field = &c->finding->fields[i];
+
+        if (tv_slice_eq(field->name, TV_LIT("changedProperties")) && field->text_count)
+            tv_buf_add(c->out, field->texts[0]);
+    }
+}
+
+static void add_digits(cure *c)
+{
+    tv_slice keys[] = {c->proposal->partition_key, c->proposal->row_key};
+
+    for (int i = 0; i < 2; i++) {
+        const char *at = memmem(keys[i].data, keys[i].len, "{n:pad(", 7);
+        size_t before = at ? (size_t)(at - keys[i].data) : 0;
+        tv_slice rest = tv_slice_skip(keys[i], before);
+
+        if (at)
+            tv_buf_printf(c->out, "%d", number_of(tv_slice_take(rest, tv_slice_find(rest, '}'))));
+    }
+}
+
+static bool is_of_rows(const cure *c)
+{
+    return tv_slice_eq(c->finding->text, TV_LIT("RowKey"));
+}
+
+static void add_widened_key(cure *c)
+{
+    bool is_js = c->language == TV_LANGUAGE_JAVASCRIPT;
+
+    tv_buf_add(c->out, tv_slice_of(is_of_rows(c) ? (is_js ? "rowKey" : "RowKey")
+                                   : is_js       ? "partitionKey"
+                                                 : "PartitionKey"));
+}
+
 static void add_class(cure *c)
 {
     for (size_t i = 0; i < c->finding->table.len; i++) {
@@ -519,6 +607,14 @@ static const struct {
     const char *name;
     void (*add)(cure *c);
 } fillers[] = {
+    {"behind", add_behind},
+    {"between", add_between},
+    {"buckets", add_buckets},
+    {"counted", add_counted},
+    {"digits", add_digits},
+    {"names", add_indexed},
+    {"widened_key", add_widened_key},
+    {"width", add_width},
     {"all", add_all},
     {"another", add_another},
     {"args", add_declared},
@@ -576,7 +672,7 @@ static void add_section(cure *c, const char *name)
 /* What makes parts of keys, each once. */
 static void add_makers(cure *c)
 {
-    static const char *const makers[] = {"text", "padded", "guid", "ticks", "inverted"};
+    static const char *const makers[] = {"text", "padded", "guid", "bucket", "ticks", "inverted"};
     tv_slice templates[] = {c->proposal->partition_key, c->proposal->row_key};
     bool is_used[sizeof makers / sizeof *makers] = {false}, has_time = false;
     piece one;
@@ -587,10 +683,11 @@ static void add_makers(cure *c)
                 bool is_it = strcmp(makers[k], maker_of(c, &one)) == 0;
 
                 is_used[k] |= is_it;
-                has_time |= is_it && k > 2 && !tv_slice_eq(one.text, TV_LIT("Timestamp"));
+                has_time |= is_it && k > 3 && !tv_slice_eq(one.text, TV_LIT("Timestamp"));
             }
         }
     }
+    add_section(c, "key_size");
     add_section(c, "key");
     if (has_time)
         add_section(c, "time_of");
@@ -600,7 +697,18 @@ static void add_makers(cure *c)
     }
 }
 
-/* What stands between the parts of the keys, and the range of RowKeys that finds. */
+/* What stands between the parts of the keys. */
+static char separator_of(const tv_proposal *proposal)
+{
+    for (const char *at = "_|~"; *at; at++) {
+        if (tv_slice_find(proposal->partition_key, *at) < proposal->partition_key.len ||
+            tv_slice_find(proposal->row_key, *at) < proposal->row_key.len)
+            return *at;
+    }
+    return '\0';
+}
+
+/* The range of RowKeys that finds. */
 static void look(cure *c)
 {
     tv_slice row = c->proposal->row_key, value = TV_LIT(""), values[2];
@@ -608,11 +716,6 @@ static void look(cure *c)
     size_t lead = row.len;
     const char *keys[] = {"{PartitionKey}", "{RowKey}"};
 
-    for (const char *at = "_|~"; *at && !c->separator; at++) {
-        if (tv_slice_find(c->proposal->partition_key, *at) < c->proposal->partition_key.len ||
-            tv_slice_find(row, *at) < row.len)
-            c->separator = *at;
-    }
     for (int i = 0; i < 2; i++) {
         const char *at = memmem(row.data, row.len, keys[i], strlen(keys[i]));
 
@@ -667,6 +770,7 @@ static void add_copies(cure *c)
     }
     add_section(c, "head");
     add_makers(c);
+    add_section(c, "partition_of");
     add_section(c, "copies");
     add_section(c, c->is_near ? "near" : c->is_unique ? "far_unique" : "far");
     add_section(c, c->is_unique ? "find_point" : c->high.len ? "find_range" : "find_partition");
@@ -697,6 +801,28 @@ static void add_plain(cure *c)
     }
 }
 
+/* Keys that have other parts than now. */
+static void add_moved(cure *c, const char *section)
+{
+    add_section(c, "head");
+    add_makers(c);
+    add_section(c, "insert_under");
+    add_section(c, "partition_of");
+    add_section(c, section);
+    add_section(c, "foot");
+}
+
+/* Keys that are made of what a key is now. */
+static void add_reformed(cure *c, const char *section, const char *more)
+{
+    add_section(c, "head");
+    add_section(c, "key_size");
+    add_section(c, "insert_under");
+    add_section(c, section);
+    add_section(c, more);
+    add_section(c, "foot");
+}
+
 static void add_cure(cure *c)
 {
     tv_slice pattern = c->proposal->is_set ? c->proposal->pattern : TV_NONE;
@@ -710,6 +836,18 @@ static void add_cure(cure *c)
         add_section(c, "head");
         add_makers(c);
         add_section(c, "log_tail");
+        add_section(c, "foot");
+    } else if (tv_slice_starts_with(c->proposal->partition_key, TV_LIT("{RowKey before"))) {
+        add_reformed(c, "split", "");
+    } else if (tv_slice_eq(pattern, TV_LIT("finer-partition-key"))) {
+        add_moved(c, "finer");
+    } else if (tv_slice_eq(pattern, TV_LIT("spread-partition"))) {
+        add_moved(c, "spread");
+    } else if (tv_slice_eq(pattern, TV_LIT("padded-number"))) {
+        add_reformed(c, "widened", is_of_rows(c) ? "widened_row" : "widened_partition");
+    } else if (tv_slice_eq(pattern, TV_LIT("split-counter"))) {
+        add_section(c, "head");
+        add_section(c, "counter");
         add_section(c, "foot");
     } else {
         add_plain(c);
@@ -728,6 +866,7 @@ void tv_cure_add(tv_buf *out, const tv_finding *finding, tv_language language)
 
     tv_arena_init(&arena);
     c.view = tv_shape_view_of(&arena, finding->text);
+    c.separator = separator_of(c.proposal);
     add_cure(&c);
     while (out->len > before && out->data[out->len - 1] == '\n')
         out->len--;

@@ -519,7 +519,8 @@ static tv_slice spreading_property(const tv_judging *j)
         const tv_evidence_property *property = &table->properties[i];
         uint64_t asked = 0, all = 0;
 
-        if (property->distinct < 16 || property->distinct > (double)table->entities_now / 10)
+        if (property->types[TV_EDM_STRING] != property->count || property->distinct < 16 ||
+            property->distinct > (double)table->entities_now / 10)
             continue;
         for (size_t k = 0; k < table->shape_count; k++) {
             all += table->shapes[k].executions;

@@ -8,21 +8,23 @@ const TYPES = { "Edm.Int64": (value) => BigInt(value), "Edm.DateTime": (value) =
 
 function argument(one) {
   if (typeof one !== "object") return one;
+  if (Array.isArray(one)) return one.map(argument);
   if (one.time) return new Date(one.time);
   return Object.fromEntries(Object.entries(one).filter(([name]) => !name.includes("@")).map(([name, value]) => [NAMES[name] ?? name, TYPES[one[`${name}@odata.type`]]?.(value) ?? value]));
 }
 
-async function names(found) {
+async function names(found, isSelect) {
   const list = [];
-  if (found[Symbol.asyncIterator]) for await (const each of found) list.push(each);
+  if (found[Symbol.asyncIterator] || Array.isArray(found)) for await (const each of found) list.push(each);
   else list.push(found);
-  return list.map((each) => each.TavolaPrimary ?? each.rowKey);
+  return list.map((each) => isSelect ? `${each.rowKey}:${Object.keys(each).filter((name) => /^[A-Z]/.test(name)).sort().join(",")}` : each.TavolaPrimary ?? each.rowKey);
 }
 
-async function run(call) {
+async function run(call, isSelect) {
   try {
     const result = await call();
-    return result?.rowKey || result?.[Symbol.asyncIterator] ? await names(result) : "ok";
+    if (typeof result === "bigint") return String(result);
+    return result?.rowKey !== undefined || Array.isArray(result) || result?.[Symbol.asyncIterator] ? await names(result, isSelect) : "ok";
   } catch (error) {
     if (error.statusCode) return String(error.statusCode);
     if (error instanceof RangeError) return "invalid";
@@ -35,8 +37,8 @@ for (const job of JSON.parse(await readFile(jobs))) {
   const code = await import(job.file);
   const table = TableClient.fromConnectionString(connection, job.table, { allowInsecureConnection: true });
   const told = [];
-  await table.createTable();
-  for (const [name, ...rest] of job.steps) told.push(await run(() => code[name === "delete" ? "remove" : name](table, ...rest.map(argument))));
+  // The table is there already.
+  for (const [name, ...rest] of job.steps) told.push(await run(() => code[name === "delete" ? "remove" : name](table, ...rest.map(argument)), job.c.includes("select")));
   results.push(told);
 }
 console.log(JSON.stringify(results));

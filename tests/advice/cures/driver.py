@@ -1,6 +1,6 @@
 """Run the Python code of cures: driver.py CONNECTION JOBS.json; prints what became of each step.
 
-A job is {"file", "table", "steps": [[function, argument...]]}.  Steps call the functions of the code
+A job is {"file", "table", "c": what driver.c must know, "steps": [[function, argument...]]}.  Steps call the functions of the code
 as it stands in the file; entities are written as the service writes them.
 """
 
@@ -27,6 +27,8 @@ def value_of(value, edm):
 def argument(one):
     if isinstance(one, dict) and "time" in one:
         return value_of(one["time"], "Edm.DateTime")
+    if isinstance(one, list):
+        return [argument(each) for each in one]
     if not isinstance(one, dict):
         return one
     return {name: value_of(value, one.get(f"{name}@odata.type")) for name, value in one.items()
@@ -34,14 +36,23 @@ def argument(one):
 
 
 def names(found):
-    """The RowKeys of the entities whose copies were found."""
+    """The RowKeys of the entities whose copies were found, or a sum."""
+    if isinstance(found, int):
+        return str(found)
     found = [found] if isinstance(found, dict) else list(found)
-    return [each.get("TavolaPrimary", each["RowKey"]) for each in found]
+    return [each.get("TavolaPrimary", each.get("RowKey", "")) for each in found]
 
 
-def run(function, table, arguments):
+def with_properties(found):
+    return [f"{each['RowKey']}:{','.join(sorted(set(each) - {'PartitionKey', 'RowKey'}))}"
+            for each in found]
+
+
+def run(function, table, arguments, is_select):
     try:
         result = function(table, *arguments)
+        if is_select:
+            return with_properties(result)
         return names(result) if result is not None else "ok"
     except TableTransactionError as error:
         return {"EntityAlreadyExists": "409", "ResourceNotFound": "404"}.get(error.error_code,
@@ -58,7 +69,7 @@ def main():
     for job in json.load(open(sys.argv[2])):
         code = runpy.run_path(job["file"])
         table = service.create_table_if_not_exists(job["table"])
-        results.append([run(code[step[0]], table, map(argument, step[1:]))
+        results.append([run(code[step[0]], table, map(argument, step[1:]), "select" in job["c"])
                         for step in job["steps"]])
     print(json.dumps(results))
 

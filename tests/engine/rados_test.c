@@ -10,7 +10,7 @@
 #include "fixture.h"
 #include "store/engine/instant.h"
 #include "store/engine/key.h"
-#include "store/engine/rados/rados.h"
+#include "store/engine/rados/internal.h"
 #include "store/engine/txn.h"
 
 static const tv_slice cuts[] = {{"h", 1}, {"p", 1}};
@@ -750,14 +750,57 @@ TEST(a_row_is_not_put_at_an_earlier_instant_than_one_had_that_is_gone)
     /* A later delete of an earlier row. */
     CHECK_OK(write_late(engine, had + 3, expect("e", "x"), del("e"), had + 2));
     CHECK_OK(write_late(other, had - 1, expect("a2", "x"), del("a2"), begin + 1));
-    CHECK_ERR(insert_late(other, had + 3, "e"), TV_ERR_CONFLICT);
+    CHECK_ERR(insert_late(other, had + 2, "e"), TV_ERR_CONFLICT);
+    CHECK_OK(insert_late(other, had + 3, "e"));
 }
 
-static bool has_attr(const char *object, tv_slice name)
+TEST(deletes_of_several_nodes_do_not_hold_each_other_up)
 {
-    const tv_pool_step is_none = {TV_POOL_ATTR_IS, name, TV_LIT("")};
+    int64_t begin = both_begin();
 
-    return tv_pool_change_now(other_pool, object, &is_none, 1, NULL) == TV_ERR_CONFLICT;
+    CHECK_OK(insert_late(other, begin + 100 * MS, "b"));
+    CHECK_OK(insert_late(other, begin + 110 * MS, "c"));
+    CHECK_OK(write_late(other, begin + 200 * MS, expect("c", "x"), del("c"), begin + 110 * MS));
+    CHECK_OK(write_late(engine, begin + 150 * MS, expect("b", "x"), del("b"), begin + 100 * MS));
+    CHECK_OK(insert_late(engine, begin + 120 * MS, "b"));
+    CHECK_INT(metric(engine, "rados_clock_refusals_total"), 0);
+    CHECK_INT(metric(other, "rados_clock_refusals_total"), 0);
+
+    /* Nodes that set the same attribute do, once: then they set others. */
+    tv_rados_of(other)->gone_slot = tv_rados_of(engine)->gone_slot;
+    CHECK_OK(insert_late(other, begin + 201 * MS, "c"));
+    CHECK_OK(insert_late(other, begin + 202 * MS, "d"));
+    CHECK_OK(write_late(engine, begin + 203 * MS, expect("d", "x"), del("d"), begin + 202 * MS));
+    CHECK_OK(write_late(other, begin + 204 * MS, expect("c", "x"), del("c"), begin + 201 * MS));
+    CHECK_INT(metric(other, "rados_clock_refusals_total"), 1);
+    CHECK(tv_rados_of(other)->gone_slot != tv_rados_of(engine)->gone_slot);
+}
+
+TEST(what_is_gone_goes_with_the_rows)
+{
+    const tv_range_changer changer = {.pool = other_pool, .incarnation = TV_LIT("")};
+    int64_t begin = both_begin(), had = begin + 200 * MS;
+    tv_range_result result;
+
+    CHECK_OK(insert_late(other, had, "e"));
+    CHECK_OK(write_late(other, had + 1, expect("e", "x"), del("e"), had));
+    CHECK_OK(tv_range_split(&changer, TV_LIT("d"), TV_LIT("test"), &result));
+    CHECK_ERR(insert_late(engine, had, "e"), TV_ERR_CONFLICT);
+    CHECK_OK(insert_late(engine, had + 1, "e"));
+    CHECK_OK(write_late(engine, had + 2, expect("e", "x"), del("e"), had + 1));
+    CHECK_OK(tv_range_merge(&changer, TV_LIT("d"), TV_LIT("test"), &result));
+    CHECK_ERR(insert_late(other, had + 1, "e"), TV_ERR_CONFLICT);
+    CHECK_OK(insert_late(other, had + 2, "e"));
+}
+
+/* Whether the range knows of something that is gone. */
+static bool knows_of_gone(const char *object)
+{
+    tv_pool_step is_none[TV_RANGE_GONES];
+
+    for (size_t i = 0; i < TV_RANGE_GONES; i++)
+        is_none[i] = (tv_pool_step){TV_POOL_ATTR_IS, tv_range_gones[i], TV_LIT("")};
+    return tv_pool_change_now(other_pool, object, is_none, TV_RANGE_GONES, NULL) == TV_ERR_CONFLICT;
 }
 
 TEST(a_delete_of_an_old_row_holds_nobody_up)
@@ -766,10 +809,10 @@ TEST(a_delete_of_an_old_row_holds_nobody_up)
 
     CHECK_OK(insert_late(other, begin + 100 * MS, "e"));
     CHECK_OK(write_late(other, later + 100 * MS, expect("e", "x"), del("e"), begin + 100 * MS));
-    CHECK(!has_attr("tv.R.1", TV_RANGE_GONE));
+    CHECK(!knows_of_gone("tv.R.1"));
     CHECK_OK(insert_late(engine, later, "e"));
     CHECK_OK(write_late(other, later + 200 * MS, expect("e", "x"), del("e"), later));
-    CHECK(has_attr("tv.R.1", TV_RANGE_GONE));
+    CHECK(knows_of_gone("tv.R.1"));
 }
 
 TEST(who_could_not_set_the_clock_goes_on_without)
@@ -791,7 +834,12 @@ TEST(nothing_is_late_where_nodes_may_not_know_of_it)
     CHECK_ERR(insert_late(engine, begin + 1, "c"), TV_ERR_CONFLICT);
     CHECK_OK(insert_late(engine, begin + 3, "c"));
     CHECK_OK(write_late(engine, begin + 4, expect("c", "x"), del("c"), begin + 3));
-    CHECK(has_attr("tv.R.1", TV_RANGE_GONE));
+    CHECK(knows_of_gone("tv.R.1"));
+    /* Nor does a delete of an earlier row wait for ever. */
+    CHECK_OK(write_late(engine, begin + 5, expect("a2", "x"), del("a2"), begin));
+    tv_rados_of(other)->gone_slot = tv_rados_of(engine)->gone_slot;
+    CHECK_ERR(write_late(other, begin + 6, expect("b", "x"), del("b"), begin + 2), TV_ERR_CONFLICT);
+    CHECK_OK(write_late(other, begin + 6, expect("b", "x"), del("b"), begin + 2));
 }
 
 /* What each function of a group says, and whether its batch may be late. */
@@ -913,6 +961,8 @@ static void read_from_far(tv_pool *of, tv_pool_read *read)
     fly();
 }
 
+static bool may_be_late;
+
 static tv_err count_up(tv_txn *txn, void *ctx)
 {
     tv_slice value;
@@ -920,6 +970,8 @@ static tv_err count_up(tv_txn *txn, void *ctx)
 
     if (err && err != TV_ERR_NOT_FOUND)
         return err;
+    if (may_be_late)
+        tv_txn_declare_late(txn);
     int64_t stamp = tv_txn_stamp(txn);
 
     *(int64_t *)ctx = stamp - tv_clock_steady_ticks();
@@ -961,6 +1013,13 @@ TEST(a_node_that_is_far_away_is_not_refused_again_and_again)
     pool->ops = near_ops;
     CHECK(metric(engine, "rados_clock_refusals_total") < GROUPS / 10);
     CHECK(ahead < 10 * FLIGHT_MS * ms);
+}
+
+TEST(nor_is_one_whose_writes_may_be_late)
+{
+    may_be_late = true;
+    a_node_that_is_far_away_is_not_refused_again_and_again(NULL);
+    may_be_late = false;
 }
 
 /* --- trouble --- */
@@ -1196,6 +1255,8 @@ int main(void)
         LATE(writes_of_different_rows_overtake_each_other),
         LATE(a_write_is_late_by_less_than_a_second),
         LATE(a_row_is_not_put_at_an_earlier_instant_than_one_had_that_is_gone),
+        LATE(deletes_of_several_nodes_do_not_hold_each_other_up),
+        LATE(what_is_gone_goes_with_the_rows),
         LATE(a_delete_of_an_old_row_holds_nobody_up),
         LATE(who_could_not_set_the_clock_goes_on_without),
         CASE_OF(nothing_is_late_where_nodes_may_not_know_of_it),
@@ -1204,6 +1265,7 @@ int main(void)
         CASE_OF(a_full_pool_takes_deletes_only),
         CASE_OF(the_instant_of_a_group_is_later_than_what_it_has_fetched),
         CASE_OF(a_node_that_is_far_away_is_not_refused_again_and_again),
+        LATE(nor_is_one_whose_writes_may_be_late),
         CASE_OF(one_old_operation_is_an_alarm_and_a_silent_pool_is_the_end_of_service),
         CASE_OF(refusals_of_the_pool_are_told_as_they_are),
         CASE_OF(what_the_pool_does_not_answer_in_time_is_told_so),

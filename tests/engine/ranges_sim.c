@@ -307,7 +307,7 @@ static void count_up(node *n)
         if (old.data)
             sscanf(tv_range_text(&arena, old), ".%lld %lld", &count, &stamp_before);
         snprintf(new, sizeof new, ".%lld %lld", count + 1, (long long)stamp);
-        err = write_row(n, number % 2 ? TV_RANGE_GONE : TV_RANGE_CLOCK, tv_slice_of(key), old,
+        err = write_row(n, number % 2 ? tv_range_gones[0] : TV_RANGE_CLOCK, tv_slice_of(key), old,
                         tv_slice_of(new), stamp, NULL, 0);
         if (err == TV_OK && stamp <= stamp_before)
             violate("clock: %s was written at %lld after %lld", key, (long long)stamp,

@@ -440,6 +440,16 @@ static tv_err open_store(const tv_rados_options *options, tv_maps **ret_maps, ch
     return err;
 }
 
+/* Always the same for an address, so that simulations repeat themselves. */
+static uint64_t number_of(const char *address)
+{
+    uint64_t number = 0;
+
+    for (; *address; address++)
+        number = number * 31 + (unsigned char)*address;
+    return number;
+}
+
 tv_err tv_rados_engine_open(const tv_rados_options *options, tv_engine **ret_engine,
                             char *reterr_text, size_t reterr_size)
 {
@@ -457,6 +467,7 @@ tv_err tv_rados_engine_open(const tv_rados_options *options, tv_engine **ret_eng
     rados->maps = maps;
     tv_maps_set_on_newer(maps, options->on_newer, options->ctx);
     rados->reserve_percent = options->reserve_percent;
+    rados->gone_slot = tv_rados_gone_slot(number_of(rados->pool->ops->address(rados->pool)));
     rados->strays_end = &rados->strays;
     rados->ops.next = rados->ops.before = &rados->ops;
     rados->has_keeper = !options->has_no_keeper;

@@ -94,10 +94,10 @@ static tv_err freeze(merge *m)
 /* The left clock is the later of the two; its range is written to all the time. */
 static tv_err raise_clock(merge *m, size_t which)
 {
-    tv_slice clock, now, attr = tv_range_clocks[which];
+    tv_slice attr, clock, now;
     tv_err err;
 
-    err = tv_range_clock(m->work, m->intent.other, which, &clock);
+    err = tv_range_clock(m->work, m->intent.other, which, &attr, &clock);
     if (err || clock.len == 0)
         return err;
 

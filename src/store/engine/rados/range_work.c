@@ -98,35 +98,58 @@ tv_err tv_range_set_epochs(tv_range_work *work, tv_slice object, tv_slice epoch_
     return tv_range_step(work, object, epoch_is, changes, 2);
 }
 
-tv_err tv_range_attr(tv_range_work *work, tv_slice object, tv_slice attr, tv_slice *ret_value)
+/* All attributes, kept. */
+static tv_err read_attrs(tv_range_work *work, tv_slice object, tv_pool_read *read)
 {
-    tv_pool_read read = {
+    *read = (tv_pool_read){
         .object = tv_range_text(&work->keep, object),
         .kind = TV_POOL_READ_ATTRS,
         .arena = &work->keep,
     };
-    tv_err err;
-
-    err = tv_pool_read_now(work->pool, &read);
-    if (err)
-        return err;
-
-    *ret_value = TV_LIT("");
-    for (size_t i = 0; i < read.row_count; i++)
-        if (tv_slice_eq(read.rows[i].key, attr))
-            *ret_value = read.rows[i].value;
-    return TV_OK;
+    return tv_pool_read_now(work->pool, read);
 }
 
-const tv_slice tv_range_clocks[TV_RANGE_CLOCKS] = {{"clk", 3}, {"gone", 4}};
-
-tv_err tv_range_clock(tv_range_work *work, tv_slice object, size_t which, tv_slice *ret_value)
+static tv_slice attr_in(const tv_pool_read *read, tv_slice attr)
 {
-    tv_err err = tv_range_attr(work, object, tv_range_clocks[which], ret_value);
+    for (size_t i = 0; i < read->row_count; i++) {
+        if (tv_slice_eq(read->rows[i].key, attr))
+            return read->rows[i].value;
+    }
+    return TV_LIT("");
+}
 
-    if (which == 0 ? TV_MUTANT(NO_CLOCK) : TV_MUTANT(NO_GONE_MOVE))
-        *ret_value = TV_LIT("");
+tv_err tv_range_attr(tv_range_work *work, tv_slice object, tv_slice attr, tv_slice *ret_value)
+{
+    tv_pool_read read;
+    tv_err err = read_attrs(work, object, &read);
+
+    if (err == TV_OK)
+        *ret_value = attr_in(&read, attr);
     return err;
+}
+
+tv_err tv_range_clock(tv_range_work *work, tv_slice object, size_t which, tv_slice *ret_attr,
+                      tv_slice *ret_value)
+{
+    tv_pool_read read;
+    tv_err err = read_attrs(work, object, &read);
+
+    if (err)
+        return err;
+    if (which == 0) {
+        *ret_attr = TV_RANGE_CLOCK;
+        *ret_value = TV_MUTANT(NO_CLOCK) ? TV_LIT("") : attr_in(&read, TV_RANGE_CLOCK);
+        return TV_OK;
+    }
+    *ret_attr = tv_range_gones[0];
+    *ret_value = TV_LIT("");
+    for (size_t i = 0; i < TV_RANGE_GONES && !TV_MUTANT(NO_GONE_MOVE); i++) {
+        tv_slice gone = attr_in(&read, tv_range_gones[i]);
+
+        if (tv_slice_cmp(gone, *ret_value) > 0)
+            *ret_value = gone;
+    }
+    return TV_OK;
 }
 
 int64_t tv_range_ms_since(int64_t begin_ns)

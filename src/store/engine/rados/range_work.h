@@ -55,11 +55,11 @@ tv_err tv_range_set_epochs(tv_range_work *work, tv_slice object, tv_slice epoch_
 tv_err tv_range_attr(tv_range_work *work, tv_slice object, tv_slice attr,
                      tv_slice *ret_value) TV_WARN_UNUSED;
 
-/** The attributes that go with a range's rows, and only grow: write.c says what for. */
+/** What goes with a range's rows, and only grows: clk, and what is gone.  write.c says what for. */
 enum { TV_RANGE_CLOCKS = 2 };
-extern const tv_slice tv_range_clocks[TV_RANGE_CLOCKS];
-/** The value of one of them for the range that its rows go to; "" when there is none. */
-tv_err tv_range_clock(tv_range_work *work, tv_slice object, size_t which,
+/** One of them for the range that rows go to: its attribute, and its value, "" when there is none.
+ */
+tv_err tv_range_clock(tv_range_work *work, tv_slice object, size_t which, tv_slice *ret_attr,
                       tv_slice *ret_value) TV_WARN_UNUSED;
 
 /** One step after a point; nothing more after an error. */

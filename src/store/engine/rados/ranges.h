@@ -15,7 +15,7 @@
  *  (3) B takes writes only when it has all rows, and A has taken none since they were read.
  *  (4) An object may hold rows outside the range's bounds.  Nobody reads them, and they are
  *      removed before the range's bounds grow over them again.
- *  (5) Instants of a range grow: B's clocks begin where A's were (tv_range_clocks).
+ *  (5) Instants of a range grow: B's clocks begin where A's were (tv_range_clock).
  *
  *     split of A at `cut`                  wep, rep of A    of B             who can read, write
  *     1 intent, g|B                        e      e         -                A, A

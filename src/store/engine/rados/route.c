@@ -17,6 +17,11 @@ tv_slice tv_route_key(tv_arena *arena, tv_route_kind kind, tv_slice name)
     return (tv_slice){key, name.len + 2};
 }
 
+const tv_slice tv_range_gones[TV_RANGE_GONES] = {
+    {"gone0", 5}, {"gone1", 5}, {"gone2", 5}, {"gone3", 5},
+    {"gone4", 5}, {"gone5", 5}, {"gone6", 5}, {"gone7", 5},
+};
+
 /* --- values --- */
 
 static tv_slice take(tv_arena *arena, tv_buf *out)

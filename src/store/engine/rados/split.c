@@ -106,14 +106,14 @@ static tv_err open_for_reads(split *s)
     size_t count = 1;
 
     for (size_t i = 0; i < TV_RANGE_CLOCKS; i++) {
-        tv_slice clock;
-        tv_err err = tv_range_clock(s->work, s->intent.object, i, &clock);
+        tv_slice attr, clock;
+        tv_err err = tv_range_clock(s->work, s->intent.object, i, &attr, &clock);
 
         if (err)
             return err;
         /* A range that nothing was written to has none. */
         if (clock.len)
-            changes[count++] = (tv_pool_step){TV_POOL_SET_ATTR, tv_range_clocks[i], clock};
+            changes[count++] = (tv_pool_step){TV_POOL_SET_ATTR, attr, clock};
     }
     return tv_range_step(s->work, s->intent.other, s->closed, changes, count);
 }

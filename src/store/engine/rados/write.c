@@ -19,8 +19,8 @@
  * Over an entity that is there the author sees to it: the operation compares the row.  Where
  * there is none the range must know what was there.  Let L be TV_INSTANT_LATE_MAX.
  *
- *  (1) The range's clock, clk, and its attribute `gone` only grow, and go with the rows when
- *      ranges are split or merged.
+ *  (1) The range's clock, clk, and `gone`, the latest of tv_range_gones, only grow, and go with the
+ *      rows when ranges are split or merged.
  *  (2) Every operation with instants compares clk < first + L, if it may be late; else clk < first,
  *      and sets clk to the last of them.
  *  (3) One that expects a row to be absent, as all do that put a new one, compares gone < first.
@@ -29,7 +29,8 @@
  * So when a new row comes with `first`, all that were deleted had x < first: by (2) or by (3).  For
  * (4) the node knows a clk and a gone that the range has at least: those that it has set or read
  * last.  By these nothing needs to be done for most deletes, as x is seldom of the last second;
- * otherwise the operation sets gone to its own instant.
+ * otherwise the operation sets gone to x.  If all nodes set the same attribute they would overtake
+ * each other there, so each has one of its own, or shares it with few.
  *
  * So that clk - L is not long ago, an operation that may be late sets clk too, when it is ahead of
  * the clk that is known by more than TV_INSTANT_LATE_RAISE.  It is then refused if another was
@@ -58,8 +59,10 @@ typedef struct operation {
     int64_t rows_more;
     bool has_puts, has_inserts;
     bool may_be_late;
-    bool sets_clock, sets_gone; /* to the batch's stamp */
-    char below_clock[CLOCK_DIGITS], below_gone[CLOCK_DIGITS], stamp[CLOCK_DIGITS];
+    unsigned slot; /* of tv_range_gones */
+    bool sets_clock, sets_gone;
+    char below_clock[CLOCK_DIGITS], first_stamp[CLOCK_DIGITS], stamp[CLOCK_DIGITS];
+    char gone[CLOCK_DIGITS];
 } operation;
 
 static void add(operation *op, tv_pool_kind kind, tv_slice key, tv_slice value)
@@ -115,36 +118,44 @@ static const tv_change *add_conditions(operation *op, const tv_change **of_key, 
     return last;
 }
 
-static void add_below(operation *op, tv_slice attr, char digits[CLOCK_DIGITS], int64_t instant)
+static tv_slice digits_of(char digits[CLOCK_DIGITS], int64_t instant)
 {
     tv_key_put_number(digits, instant, CLOCK_DIGITS);
-    add(op, TV_POOL_ATTR_BELOW, attr, (tv_slice){digits, CLOCK_DIGITS});
+    return (tv_slice){digits, CLOCK_DIGITS};
 }
 
-/* What is compared with the range's clocks, and whether they are set: (2) to (4). */
-static void add_clocks(operation *op, const tv_write_batch *batch, const tv_map *map,
-                       tv_range_lane_use *use)
+/* What is compared with the range's clock, and whether it is set: (2). */
+static void add_clock(operation *op, const tv_write_batch *batch, int64_t known)
 {
-    int64_t first = tv_write_batch_first_stamp(batch), stamp = batch->stamp;
-    int64_t clock = atomic_load(&use->clock), gone = atomic_load(&use->gone), below = first;
+    int64_t first = tv_write_batch_first_stamp(batch), below = first;
 
-    op->may_be_late = batch->may_be_late && map->level >= TV_ROUTE_LEVEL_LATE && clock;
-    op->sets_clock = !op->may_be_late || stamp > clock + TV_INSTANT_LATE_RAISE;
+    op->sets_clock = !op->may_be_late || batch->stamp > known + TV_INSTANT_LATE_RAISE;
     if (op->may_be_late) {
         below = first + TV_INSTANT_LATE_MAX;
-        if (op->sets_clock && below > stamp)
-            below = stamp;
+        if (op->sets_clock && below > batch->stamp)
+            below = batch->stamp;
     }
     if (!TV_MUTANT(NO_CLOCK_COMPARE))
-        add_below(op, TV_RANGE_CLOCK, op->below_clock, below);
+        add(op, TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, digits_of(op->below_clock, below));
+    digits_of(op->stamp, batch->stamp);
+}
 
-    if (op->sets_clock)
-        clock = stamp;
+/* Likewise with what is gone: (3), (4).  `clock`: what the range's is after the operation. */
+static void add_gone(operation *op, const tv_write_batch *batch, int64_t clock, int64_t known)
+{
+    int64_t first = tv_write_batch_first_stamp(batch);
+    tv_slice before = digits_of(op->first_stamp, first), gone = digits_of(op->gone, batch->gone);
+
     op->sets_gone =
-        batch->gone > clock - TV_INSTANT_LATE_MAX && batch->gone > gone && !TV_MUTANT(NO_GONE);
-    if ((op->has_inserts && !TV_MUTANT(NO_GONE_COMPARE)) || op->sets_gone)
-        add_below(op, TV_RANGE_GONE, op->below_gone, op->has_inserts ? first : stamp);
-    tv_key_put_number(op->stamp, stamp, CLOCK_DIGITS);
+        batch->gone > clock - TV_INSTANT_LATE_MAX && batch->gone > known && !TV_MUTANT(NO_GONE);
+    for (unsigned i = 0; i < TV_RANGE_GONES; i++) {
+        bool is_set = op->sets_gone && i == op->slot;
+
+        if (is_set && (!op->has_inserts || batch->gone < first))
+            add(op, TV_POOL_ATTR_BELOW, tv_range_gones[i], gone);
+        else if (op->has_inserts && !TV_MUTANT(NO_GONE_COMPARE))
+            add(op, TV_POOL_ATTR_BELOW, tv_range_gones[i], before);
+    }
 }
 
 /* Of the batch's changes: what is expected of all rows, and then what they become. */
@@ -175,15 +186,20 @@ static void add_rows(operation *op, const tv_write_batch *batch, const tv_change
 /* The steps of a batch for its range: the epoch, the clocks if there is something to write, rows.
  */
 static void operation_init(operation *op, const tv_write_batch *batch, const tv_map *map,
-                           const tv_range *range)
+                           const tv_range *range, unsigned slot)
 {
+    int64_t clock = atomic_load(&range->lane->use.clock),
+            gone = atomic_load(&range->lane->use.gone);
     const tv_change **sorted;
     bool has_changes = false;
 
-    *op = (operation){0};
+    *op = (operation){
+        .slot = slot,
+        .may_be_late = batch->may_be_late && map->level >= TV_ROUTE_LEVEL_LATE && clock,
+    };
     tv_arena_init(&op->arena);
     sorted = tv_arena_alloc(&op->arena, batch->count * sizeof *sorted);
-    op->steps = tv_arena_alloc(&op->arena, (batch->count + 5) * sizeof *op->steps);
+    op->steps = tv_arena_alloc(&op->arena, (batch->count + 4 + TV_RANGE_GONES) * sizeof *op->steps);
     for (size_t i = 0; i < batch->count; i++) {
         sorted[i] = &batch->changes[i];
         has_changes |= is_change(sorted[i]);
@@ -192,13 +208,15 @@ static void operation_init(operation *op, const tv_write_batch *batch, const tv_
     qsort(sorted, batch->count, sizeof *sorted, compare_changes);
 
     add(op, TV_POOL_ATTR_IS, TV_RANGE_WRITE_EPOCH, range->epoch);
-    if (has_changes && batch->stamp)
-        add_clocks(op, batch, map, &range->lane->use);
+    if (has_changes && batch->stamp) {
+        add_clock(op, batch, clock);
+        add_gone(op, batch, op->sets_clock ? batch->stamp : clock, gone);
+    }
     add_rows(op, batch, sorted);
     if (op->sets_clock)
         add(op, TV_POOL_SET_ATTR, TV_RANGE_CLOCK, (tv_slice){op->stamp, CLOCK_DIGITS});
     if (op->sets_gone)
-        add(op, TV_POOL_SET_ATTR, TV_RANGE_GONE, (tv_slice){op->stamp, CLOCK_DIGITS});
+        add(op, TV_POOL_SET_ATTR, tv_range_gones[slot], (tv_slice){op->gone, CLOCK_DIGITS});
 }
 
 static bool is_within(const tv_range *range, const tv_write_batch *batch)
@@ -213,8 +231,17 @@ static bool is_within(const tv_range *range, const tv_write_batch *batch)
 /* What the object says: its epoch for writes and its clocks. */
 typedef struct attributes {
     tv_slice epoch;
-    int64_t clock, gone;
+    int64_t clock, gone; /* the latest of tv_range_gones */
 } attributes;
+
+static bool is_gone_attr(tv_slice name)
+{
+    for (size_t i = 0; i < TV_RANGE_GONES; i++) {
+        if (tv_slice_eq(name, tv_range_gones[i]))
+            return true;
+    }
+    return false;
+}
 
 /* TV_ERR_NOT_FOUND as read. */
 static tv_err read_attributes(tv_rados_engine *rados, const char *object, tv_arena *arena,
@@ -227,13 +254,16 @@ static tv_err read_attributes(tv_rados_engine *rados, const char *object, tv_are
     err = tv_pool_read_now(rados->pool, &read);
     for (size_t i = 0; i < read.row_count && err == TV_OK; i++) {
         const tv_pool_row *row = &read.rows[i];
+        int64_t gone = 0;
 
         if (tv_slice_eq(row->key, TV_RANGE_WRITE_EPOCH))
             ret->epoch = row->value;
         else if (tv_slice_eq(row->key, TV_RANGE_CLOCK))
             err = tv_key_read_number(row->value, &ret->clock);
-        else if (tv_slice_eq(row->key, TV_RANGE_GONE))
-            err = tv_key_read_number(row->value, &ret->gone);
+        else if (is_gone_attr(row->key))
+            err = tv_key_read_number(row->value, &gone);
+        if (ret->gone < gone)
+            ret->gone = gone;
     }
     return err;
 }
@@ -246,12 +276,11 @@ static void raise_to(_Atomic int64_t *known, int64_t instant)
         ;
 }
 
-/* The range's clocks are at least this.  Below that level it says nothing, see above. */
+/* The range's clocks are at least this.  Below that level clk says nothing, see above. */
 static void note_clocks(const tv_map *map, tv_range_lane_use *use, int64_t clock, int64_t gone)
 {
-    if (map->level < TV_ROUTE_LEVEL_LATE)
-        return;
-    raise_to(&use->clock, clock);
+    if (map->level >= TV_ROUTE_LEVEL_LATE)
+        raise_to(&use->clock, clock);
     raise_to(&use->gone, gone);
 }
 
@@ -260,13 +289,15 @@ static void note_clocks(const tv_map *map, tv_range_lane_use *use, int64_t clock
  * another, and can be sent without that.  TV_ERR_CONFLICT: it needs a later instant, and the next
  * one is later.
  */
-static tv_err be_overtaken(const tv_map *map, tv_range_lane_use *use, const tv_write_batch *batch,
-                           const operation *op, const attributes *now)
+static tv_err be_overtaken(tv_rados_engine *rados, const tv_map *map, tv_range_lane_use *use,
+                           const tv_write_batch *batch, const operation *op, const attributes *now)
 {
     int64_t first = tv_write_batch_first_stamp(batch);
     bool gone_is_later = op->has_inserts && now->gone >= first;
 
     note_clocks(map, use, now->clock, now->gone);
+    if (op->sets_gone && now->gone >= batch->gone) /* another node uses it, too */
+        atomic_store(&rados->gone_slot, tv_rados_gone_slot(op->slot));
     tv_instant_follow(gone_is_later && now->gone > now->clock ? now->gone : now->clock, first,
                       atomic_fetch_add(&use->refused_in_row, 1) + 1);
     if (op->may_be_late && now->clock < first + TV_INSTANT_LATE_MAX && !gone_is_later)
@@ -296,7 +327,7 @@ static tv_err find_out(tv_rados_engine *rados, const tv_map *map, const tv_range
         /* nothing was found out */
     } else if (!is_gone && tv_slice_eq(now.epoch, range->epoch)) {
         atomic_fetch_add(&rados->clock_refusals, 1);
-        err = be_overtaken(map, &range->lane->use, batch, op, &now);
+        err = be_overtaken(rados, map, &range->lane->use, batch, op, &now);
     } else {
         atomic_fetch_add(&rados->moved, 1);
         /* A frozen range stays in the map as it is until the change is published. */
@@ -315,7 +346,7 @@ static void note_done(const tv_map *map, const tv_range *range, const tv_write_b
     atomic_fetch_add(&use->write_rows, op->rows);
     atomic_fetch_add(&use->write_bytes, op->bytes);
     atomic_fetch_add(&use->rows_more, op->rows_more);
-    note_clocks(map, use, op->sets_clock ? batch->stamp : 0, op->sets_gone ? batch->stamp : 0);
+    note_clocks(map, use, op->sets_clock ? batch->stamp : 0, op->sets_gone ? batch->gone : 0);
     /* One that may be late shows nothing of how late the next is that may not. */
     if (op->sets_clock)
         atomic_store(&use->refused_in_row, 0);
@@ -375,7 +406,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         return TV_ERR_TIMED_OUT; /* and that it is not done is certain, unlike below */
     if (tv_point("write.before"))
         return TV_ERR_IO;
-    operation_init(&op, batch, map, range);
+    operation_init(&op, batch, map, range, atomic_load(&rados->gone_slot));
     err = write_to(rados, map, range, batch, &op, patience);
     tv_arena_done(&op.arena);
     return err;

@@ -14,7 +14,7 @@
 #include "store/engine/mutants.h"
 
 /* The tests meet a mistake by chance, in most tries at once. */
-enum { TRIES = 20 };
+enum { TRIES = 100 };
 
 int drops_main(void);     /* drops_test.c */
 int rados_sim_main(void); /* rados_sim_test.c */

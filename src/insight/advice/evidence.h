@@ -123,7 +123,7 @@ typedef struct tv_evidence_partition {
     double rate_at_throttle;
     int64_t first_seen_ticks; /* of its traffic */
     double active_seconds;    /* from the first to the last of its traffic in the window */
-    bool was_idle_day;        /* nothing in the 24 h before */
+    bool is_new;              /* its first traffic was in the window */
     /* Partitions that are large are here too, whatever their traffic. */
     uint64_t entities_now, bytes_now; /* 0: not known */
     bool is_exact;

@@ -90,7 +90,10 @@ tv_table_rate tv_table_rate_of(const tv_evidence *evidence, const tv_evidence_ta
         (double)(evidence->to_ticks - rate.from_ticks) / (double)TV_TICKS_PER_SECOND, seconds_min);
     rate.units_per_second = table->rate.units / rate.seconds;
     rate.inserts_per_second = (double)table->inserts / rate.seconds;
-    rate.lasting_per_second = fmax(rate.units_per_second, table->rate.sustained_per_second);
     rate_writes(evidence, table, &rate);
+    /* The busiest slots were those of a load. */
+    rate.lasting_per_second = rate.load_writes > 0
+                                  ? rate.units_per_second
+                                  : fmax(rate.units_per_second, table->rate.sustained_per_second);
     return rate;
 }

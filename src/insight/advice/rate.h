@@ -18,7 +18,7 @@ typedef struct tv_table_rate {
     int64_t from_ticks; /* to the window's end */
     double seconds;     /* these, at least 10 */
     double units_per_second, inserts_per_second;
-    double lasting_per_second; /* units: the average, or what three slots of 10 s in a row had */
+    double lasting_per_second; /* units: the average; without loads what three slots of 10 s had */
     double minute_inserts_per_second; /* of the minute with most writes; the average if it is more */
     double writes;
     double load_writes;     /* of these, in loads */

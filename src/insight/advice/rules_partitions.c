@@ -89,6 +89,13 @@ static void find_hot(const tv_judging *j, key_portion *portion, double least, do
     }
 }
 
+/* A new one that is hardly read yet: filled once, it will not be hot tomorrow. */
+static bool is_filled(const tv_judging *j, const tv_evidence_partition *partition)
+{
+    return !partition->throttled && !tv_is_run(j) && partition->is_new &&
+           partition->active_seconds < ten_minutes && partition->writes > 9 * partition->reads;
+}
+
 static bool hot_severity(const tv_judging *j, const tv_evidence_partition *partition,
                          key_portion *portion, tv_severity *ret_severity)
 {
@@ -106,9 +113,7 @@ static bool hot_severity(const tv_judging *j, const tv_evidence_partition *parti
         *ret_severity = TV_SEVERITY_INFO;
     else if (*ret_severity == TV_SEVERITIES)
         return false;
-    /* Loaded once: it will not be hot tomorrow. */
-    if (!partition->throttled && !tv_is_run(j) && partition->was_idle_day &&
-        partition->active_seconds < ten_minutes && partition->writes > 9 * partition->reads)
+    if (is_filled(j, partition))
         *ret_severity = TV_SEVERITY_INFO;
     return true;
 }
@@ -134,6 +139,8 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
         finding->title =
             tv_arena_printf(j->arena, "Partition {pk} takes %.*s of the table's %s",
                             TV_FMT(tv_percent(j, portion.hot)), portion.hot_of);
+    else if (is_filled(j, partition))
+        finding->title = TV_LIT("Partition {pk} is filled near what Azure gives one partition");
     tv_find_on_partition(j, finding, partition->partition_key);
     tv_find_number(finding, "peakPerSecond", partition->rate.peak_per_second);
     tv_find_sampled(finding, "meanPerSecond", partition->rate.units / j->rate.seconds,

@@ -90,8 +90,6 @@ static double active_seconds(const tv_snapshot *s, const tv_heavy *heavy)
 
 static void fill_partitions(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table *table)
 {
-    const int64_t day_ns = 24 * 3600 * TV_WATCH_SECOND_NS;
-
     table->partitions =
         tv_arena_zalloc(s->arena, (entry->partitions.count + 1) * sizeof *table->partitions);
     for (size_t i = 0; i < entry->partitions.count; i++) {
@@ -113,8 +111,7 @@ static void fill_partitions(tv_snapshot *s, tv_table_entry *entry, tv_evidence_t
         to->rate_at_throttle = heavy->rate_at_throttle;
         to->first_seen_ticks = tv_snapshot_ticks(heavy->first_ns);
         to->active_seconds = active_seconds(s, heavy);
-        to->was_idle_day =
-            heavy->first_ns >= s->from_ns && heavy->first_ns - s->watch->started_ns >= day_ns;
+        to->is_new = heavy->first_ns >= s->from_ns;
         table->partitions_read += to->reads > 0;
         table->partitions_written += to->writes > 0;
         to->scans = tv_snapshot_sum(s, &heavy->tally, TV_HEAVY_SCANS);

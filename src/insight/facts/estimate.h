@@ -1,7 +1,7 @@
 /*
  * What a query is going to cost, before it runs: how many entities it examines and returns, by
- * what is known of its table.  Every number has bounds, which hold in nine of ten cases at least
- * (tests/unit/insight/facts/estimate_test.c), and says what it goes by.
+ * what is known of its table.  Every number has bounds, which hold 95 times in a hundred at least
+ * (tests/unit/insight/facts/model_test.c), and says what it goes by.
  */
 #ifndef TV_INSIGHT_FACTS_ESTIMATE_H
 #define TV_INSIGHT_FACTS_ESTIMATE_H

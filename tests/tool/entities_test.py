@@ -225,6 +225,8 @@ class Queries(TavolaTest):
         self.assertEqual(self.ok("tail", "Log", "c", "-n", "2", "--select", "RowKey", "-o",
                                  "value"), "r3\nr2\n")
         self.assertEqual(len(self.ok("tail", "Log", "c").splitlines()), 4)
+        self.assertEqual(self.ok("tail", "Log", "C",
+                                 says="no entity of table Log has the PartitionKey 'C'\n"), "")
 
     def test_a_table_that_is_not_there(self):
         for verb in (("query",), ("count",), ("tail", "p"), ("get", "p", "r")):

@@ -326,9 +326,8 @@ static bool is_of_log_tail(const stretch *newest)
     const tavola_ticks year = INT64_C(10000000) * 86400 * 366;
     tavola_ticks when;
 
-    return newest->count == 0 ||
-           (tavola_key_from_inverted(tavola_entity_row_key(newest->list[0]), &when) &&
-            when > 1900 * year && when < tavola_now() + year);
+    return tavola_key_from_inverted(tavola_entity_row_key(newest->list[0]), &when) &&
+           when > 1900 * year && when < tavola_now() + year;
 }
 
 static tool_exit tail(tool_run *run)
@@ -347,7 +346,10 @@ static tool_exit tail(tool_run *run)
     if (!exit) {
         in.wanted = (size_t)number;
         err = read_from(&in, NULL, in.wanted, false, &newest);
-        if (!err && is_of_log_tail(&newest))
+        if (!err && newest.count == 0)
+            tool_note("no entity of table %s has the PartitionKey '%s'", run->args[0],
+                      in.partition);
+        else if (!err && is_of_log_tail(&newest))
             print(output, &newest, in.wanted, false);
         else if (!err)
             err = look_closer(&in, output, &newest, &exit);

@@ -338,6 +338,32 @@ void tv_advice_write(tv_advice *advice, const tv_advice_query *query, tv_buf *ou
     tv_arena_done(&arena);
 }
 
+tv_finding **tv_advice_active(tv_advice *advice, tv_slice account, tv_slice table, tv_arena *arena,
+                              size_t *ret_count)
+{
+    tv_advice_query query = {.account = account, .table = table, .state = TV_LIT("active")};
+    tv_finding **list;
+    size_t count = 0;
+
+    pthread_mutex_lock(&advice->lock);
+    list = tv_arena_alloc(arena, (advice->book.count + 1) * sizeof(tv_finding *));
+    for (size_t i = 0; i < advice->book.count; i++) {
+        const tv_book_entry *entry = advice->book.entries[i];
+        tv_finding finding;
+
+        if (!tv_finding_decode((tv_slice){entry->data, entry->len}, &finding) ||
+            !is_asked(&query, &finding, status_of(entry, advice->window.to_ticks).state))
+            continue;
+        list[count] = tv_arena_alloc(arena, sizeof(tv_finding));
+        if (tv_finding_decode(tv_arena_dup(arena, (tv_slice){entry->data, entry->len}),
+                              list[count]))
+            count++;
+    }
+    pthread_mutex_unlock(&advice->lock);
+    *ret_count = count;
+    return list;
+}
+
 void tv_advice_write_run(tv_advice *advice, const tv_advice_query *query, tv_arena *arena,
                          const tv_evidence *evidence, const tv_findings *found, tv_buf *out)
 {

@@ -38,6 +38,10 @@ typedef struct tv_advice_query {
 /** The list as of the last judgement. */
 void tv_advice_write(tv_advice *advice, const tv_advice_query *query, tv_buf *out);
 
+/** Those of a table that are active, in the arena. */
+tv_finding **tv_advice_active(tv_advice *advice, tv_slice account, tv_slice table, tv_arena *arena,
+                              size_t *ret_count);
+
 /** What was found in a run; the arena is that of `found`. */
 void tv_advice_write_run(tv_advice *advice, const tv_advice_query *query, tv_arena *arena,
                          const tv_evidence *evidence, const tv_findings *found, tv_buf *out);

@@ -146,18 +146,23 @@ static void add_subject(tv_buf *out, const tv_finding *finding, bool is_redacted
     tv_buf_add_char(out, '}');
 }
 
-/* With the PartitionKey, or what stands for it, in its place. */
-static void add_title(tv_buf *out, const tv_finding *finding, bool is_redacted)
+void tv_finding_add_title(tv_buf *out, const tv_finding *finding, bool is_redacted)
 {
     const char *at = memmem(finding->title.data, finding->title.len, "{pk}", 4);
     size_t before = at ? (size_t)(at - finding->title.data) : finding->title.len;
+
+    tv_buf_add(out, tv_slice_take(finding->title, before));
+    if (at) {
+        tv_finding_add_key(out, finding->partition_key, is_redacted);
+        tv_buf_add(out, tv_slice_skip(finding->title, before + 4));
+    }
+}
+
+static void add_title(tv_buf *out, const tv_finding *finding, bool is_redacted)
+{
     tv_buf title = TV_BUF_EMPTY;
 
-    tv_buf_add(&title, tv_slice_take(finding->title, before));
-    if (at) {
-        tv_finding_add_key(&title, finding->partition_key, is_redacted);
-        tv_buf_add(&title, tv_slice_skip(finding->title, before + 4));
-    }
+    tv_finding_add_title(&title, finding, is_redacted);
     add_member(out, "title", tv_buf_slice(&title));
     tv_buf_done(&title);
 }

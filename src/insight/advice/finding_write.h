@@ -19,6 +19,9 @@ typedef struct tv_finding_status {
 void tv_finding_write(tv_buf *out, const tv_finding *finding, const tv_finding_status *status,
                       bool is_redacted);
 
+/** Its title as a text, with the PartitionKey, or what stands for it, in its place. */
+void tv_finding_add_title(tv_buf *out, const tv_finding *finding, bool is_redacted);
+
 /** A time as the text "2026-01-02T03:04:05Z", in quotes. */
 void tv_finding_add_time(tv_buf *out, const char *name, int64_t ticks);
 

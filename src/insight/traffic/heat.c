@@ -99,19 +99,26 @@ static void write_place(const tv_view *view, const tv_pattern *pattern, tv_buf *
 
 static void write_patterns(const tv_heat *heat, tv_arena *arena, tv_buf *out)
 {
-    for (size_t i = 0; i < heat->view->pattern_count; i++) {
-        const tv_pattern *pattern = &heat->view->patterns[i];
+    tv_advised told[TV_ADVISED_MAX];
+    size_t count = tv_advised_of(heat->view, heat->findings, heat->finding_count, arena, told);
+
+    for (size_t i = 0; i < count; i++) {
+        const tv_pattern *pattern = &told[i].pattern;
         tv_buf text = TV_BUF_EMPTY;
 
         tv_json_open(out, NULL, '{');
         tv_buf_printf(out, "\"kind\":\"%s\",\"verdict\":\"%s\",\"m\":\"%s\",",
-                      tv_pattern_name(pattern->kind), tv_pattern_verdict(pattern->kind),
+                      tv_pattern_name(pattern->kind), tv_advised_verdict(&told[i]),
                       tv_traffic_measure_name(pattern->measure));
         write_place(heat->view, pattern, out);
         tv_buf_printf(out, ",\"share\":%.4f,\"period\":%u,\"oneKey\":%s", pattern->share,
                       pattern->period / (uint32_t)heat->view->grain,
                       pattern->is_one_key ? "true" : "false");
-        tv_pattern_describe(pattern, arena, &text);
+        if (told[i].finding) {
+            tv_json_text(out, "rule", tv_slice_of(tv_rule_info_of(told[i].finding->rule)->name));
+            tv_json_text(out, "id", told[i].finding->id);
+        }
+        tv_advised_describe(&told[i], arena, &text);
         tv_json_text(out, "text", tv_buf_slice(&text));
         tv_buf_add_char(out, '}');
         tv_buf_done(&text);

@@ -14,13 +14,15 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "insight/traffic/view.h"
+#include "insight/traffic/advised.h"
 
 typedef struct tv_heat {
     tv_slice account, table;    /* names */
     tv_traffic_measure measure; /* which the view has */
     tv_slice low;               /* of the view's query */
     const tv_view *view;
+    tv_finding *const *findings; /* that are active, of the table */
+    size_t finding_count;
 } tv_heat;
 
 /** {"table":…,"cells":[[…],…]}: exact numbers, one list for each slot. */

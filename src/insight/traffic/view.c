@@ -85,6 +85,22 @@ static tv_err read_files(tv_traffic_store *store, view_work *work)
     return TV_OK;
 }
 
+/* Leave out slots before the first column. */
+static void fit(tv_view *view)
+{
+    size_t first = 0;
+
+    while (first < view->slots && !view->is_recorded[first])
+        first++;
+    if (first == view->slots || view->slots < TV_VIEW_FITTED_SLOTS)
+        return;
+    if (first > view->slots - TV_VIEW_FITTED_SLOTS)
+        first = view->slots - TV_VIEW_FITTED_SLOTS;
+    view->slots -= first;
+    view->from += (uint32_t)first * (uint32_t)view->grain;
+    memmove(view->is_recorded, view->is_recorded + first, view->slots * sizeof(bool));
+}
+
 static double weight_of(const tv_counts *counts)
 {
     return tv_counts_weight(counts) + (double)counts->by[TV_MEASURE_CONFLICTS] +
@@ -280,6 +296,8 @@ tv_err tv_view_read(tv_traffic_store *store, const tv_view_query *query, tv_view
         .ctx = &work,
     };
     err = read_files(store, &work);
+    if (query->is_fitted)
+        fit(ret_view);
     if (!err && work.gather.count && work.gather.tables[0].count) {
         fill(&work.gather.tables[0], query, ret_view);
         find_patterns(&work.gather.tables[0], query, ret_view);

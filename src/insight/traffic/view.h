@@ -19,6 +19,7 @@ typedef enum tv_grain {
 enum {
     TV_VIEW_SLOTS_MAX = 672,
     TV_VIEW_BUCKETS_MAX = 1536,
+    TV_VIEW_FITTED_SLOTS = 10, /* at least, of a view that begins with its first column */
 };
 
 typedef struct tv_view_query {
@@ -28,6 +29,7 @@ typedef struct tv_view_query {
     uint32_t from, to;  /* minutes since 1970; the slots that begin in [from, to) */
     tv_slice low, high; /* keys in [low, high); an empty `high` has no end */
     size_t buckets_max; /* 1 to TV_VIEW_BUCKETS_MAX */
+    bool is_fitted;     /* leave out the time before the first column, if there is any */
     uint64_t row_count; /* of these keys, 0 when it is not known: for patterns */
     unsigned measures;  /* a bit, 1 << tv_traffic_measure, for each that is wanted */
 } tv_view_query;

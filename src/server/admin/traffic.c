@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "insight/advisor/advisor.h"
 #include "insight/facts/facts.h"
 #include "insight/traffic/heat.h"
 #include "insight/traffic/store.h"
@@ -17,6 +18,7 @@ typedef struct reading {
     tv_task task;
     tv_request *req;
     tv_traffic *traffic;
+    tv_advisor *advisor; /* or NULL */
     tv_view_query query;
     tv_slice table; /* its name */
     tv_traffic_measure measure;
@@ -55,6 +57,13 @@ static bool minute_parameter(tv_request *req, const char *name, uint32_t otherwi
         return false;
     *ret_minute = (uint32_t)(seconds / 60);
     return true;
+}
+
+static bool has_parameter(tv_request *req, const char *name)
+{
+    tv_slice text;
+
+    return parameter(req, name, TV_NONE, &text) && text.data;
 }
 
 static bool grain_parameter(tv_request *req, tv_grain *ret_grain)
@@ -125,6 +134,7 @@ static const char *read_parameters(tv_request *req, reading *to)
     if (!minute_parameter(req, "to", now, &query->to) ||
         !minute_parameter(req, "from", query->to > span ? query->to - span : 0, &query->from))
         return "from and to are seconds since 1970";
+    query->is_fitted = !has_parameter(req, "from");
     if (!parameter(req, "measure", TV_LIT("reads"), &measure) ||
         !tv_traffic_measure_parse(measure, &to->measure))
         return "measure is reads, writes, deletes, bytes, scanned, conflicts, throttled or inserts";
@@ -167,6 +177,9 @@ static void write_view(const reading *r, const tv_view *view, tv_request *req)
                     .low = r->query.low,
                     .view = view};
 
+    if (r->advisor)
+        heat.findings = tv_advice_active(r->advisor->advice, r->query.account, r->table,
+                                         &req->arena, &heat.finding_count);
     if (r->is_heat)
         tv_heat_write_bytes(&heat, &req->arena, &req->out);
     else
@@ -220,13 +233,15 @@ static int get(tv_admin *admin, tv_request *req, bool is_cell)
     reading *r = tv_arena_alloc(&req->arena, sizeof *r);
     const char *why;
 
-    *r = (reading){.req = req, .traffic = admin->traffic, .is_cell = is_cell};
+    *r = (reading){
+        .req = req, .traffic = admin->traffic, .advisor = admin->advisor, .is_cell = is_cell};
     why = read_parameters(req, r);
     if (why)
         return tv_admin_refuse(req, 400, why);
     if (!find_table(admin, req, r))
         return tv_admin_refuse(req, 404, "there is no such table in this account");
     if (is_cell) {
+        r->query.is_fitted = false;
         r->query.from -= r->query.from % (uint32_t)r->query.grain;
         r->query.to = r->query.from + (uint32_t)r->query.grain;
         r->query.buckets_max = 1;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "check.h"
 #include "insight/traffic/heat.h"
@@ -123,6 +124,79 @@ TEST(a_view_in_json)
     tv_view_done(&view);
 }
 
+/* A finding about all of the table, or of one partition. */
+static tv_finding finding_of(tv_rule rule, tv_severity severity, const char *partition)
+{
+    return (tv_finding){.rule = rule,
+                        .severity = severity,
+                        .id = TV_LIT("id"),
+                        .subject = partition ? TV_SUBJECT_PARTITION : TV_SUBJECT_TABLE,
+                        .partition_key = partition ? tv_slice_of(partition) : TV_NONE,
+                        .title = tv_slice_of(tv_rule_info_of(rule)->title),
+                        .from_ticks = TV_TICKS_UNIX_EPOCH,
+                        .to_ticks = INT64_MAX / 2};
+}
+
+TEST(findings_about_keys_are_told_with_patterns)
+{
+    enum { NONE = -1 };
+    static const struct {
+        const char *what;
+        tv_pattern_kind kind; /* of the columns */
+        int rule;             /* of a finding, */
+        tv_severity severity;
+        const char *partition; /* about it */
+        const char *told;
+    } rows[] = {
+        {"even, and nothing found", TV_PATTERN_EVEN, NONE, 0, NULL, "even fine;"},
+        {"even, and another rule's", TV_PATTERN_EVEN, TV_RULE_D01, TV_SEVERITY_ERROR, NULL,
+         "even fine;"},
+        {"never even while a rule fires", TV_PATTERN_EVEN, TV_RULE_P04, TV_SEVERITY_INFO, NULL,
+         "rising watch append-prepend;"},
+        {"nor with a hot partition", TV_PATTERN_EVEN, TV_RULE_P01, TV_SEVERITY_WARNING, "x",
+         "hot-line fix hot-partition;"},
+        {"the same partition", TV_PATTERN_HOT_LINE, TV_RULE_P01, TV_SEVERITY_INFO, "m",
+         "hot-line watch hot-partition;"},
+        {"with a warning", TV_PATTERN_HOT_LINE, TV_RULE_P01, TV_SEVERITY_WARNING, "m",
+         "hot-line fix hot-partition;"},
+        {"another partition", TV_PATTERN_HOT_LINE, TV_RULE_P01, TV_SEVERITY_WARNING, "n",
+         "hot-line watch;hot-line fix hot-partition;"},
+        {"a log is an append", TV_PATTERN_FALLING, TV_RULE_P05, TV_SEVERITY_INFO, NULL,
+         "falling watch log-data;"},
+        {"a scan that no slot shows", TV_PATTERN_UNEVEN, TV_RULE_Q01, TV_SEVERITY_ERROR, NULL,
+         "uneven watch;wall fix table-scan-property;"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tv_advised told[TV_ADVISED_MAX];
+        tv_buf out = TV_BUF_EMPTY;
+        tv_arena arena = {0};
+        tv_finding finding, *findings[1] = {&finding};
+        tv_view view;
+        size_t count;
+
+        t_row = rows[i].what;
+        heat_of(&view);
+        view.patterns[0] = (tv_pattern){.kind = rows[i].kind, .low = {1, "m"}};
+        view.pattern_count = 1;
+        if (rows[i].rule != NONE)
+            finding = finding_of((tv_rule)rows[i].rule, rows[i].severity, rows[i].partition);
+        count = tv_advised_of(&view, findings, rows[i].rule != NONE, &arena, told);
+        for (size_t k = 0; k < count; k++) {
+            tv_buf_printf(&out, "%s %s", tv_pattern_name(told[k].pattern.kind),
+                          tv_advised_verdict(&told[k]));
+            if (told[k].finding)
+                tv_buf_printf(&out, " %s", tv_rule_info_of(told[k].finding->rule)->name);
+            tv_buf_add_char(&out, ';');
+            CHECK(told[k].pattern.minute >= view.from || !told[k].is_findings_own);
+        }
+        CHECK_TEXT(tv_buf_slice(&out), rows[i].told);
+        tv_buf_done(&out);
+        tv_arena_done(&arena);
+        tv_view_done(&view);
+    }
+}
+
 TEST(a_view_in_bytes)
 {
     static const char header[] = HEADER "]}";
@@ -153,6 +227,7 @@ int main(void)
         cmocka_unit_test(a_byte_stands_for_about_its_value),
         cmocka_unit_test(bounds_are_read_as_they_are_written),
         cmocka_unit_test(a_view_in_json),
+        cmocka_unit_test(findings_about_keys_are_told_with_patterns),
         cmocka_unit_test(a_view_in_bytes),
     };
 

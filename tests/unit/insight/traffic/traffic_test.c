@@ -536,6 +536,54 @@ static uint64_t sum_of_reads(tv_grain grain, uint32_t from, uint32_t to)
     return sum;
 }
 
+TEST(a_view_that_is_fitted_begins_with_its_first_column)
+{
+    static const struct {
+        const char *what;
+        uint32_t from, to, first, slots; /* minutes after the start */
+    } rows[] = {
+        {"before them and after", 0, 360, 100, 260},
+        {"up to the last of them", 0, 120, 100, 20},
+        {"ten at least", 0, 104, 94, 10},
+        {"from the first of them", 100, 120, 100, 20},
+        {"from a later one", 103, 120, 103, 17},
+        {"without any", 200, 240, 200, 40},
+        {"fewer than ten", 98, 103, 98, 5},
+    };
+
+    make_folder();
+    for (uint32_t minute = 100; minute < 120; minute++)
+        record_read(START + minute);
+
+    tv_traffic *traffic = open_at(folder, START + 120);
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tv_view_query query = {.account = TV_LIT("account"),
+                               .table_id = 1,
+                               .grain = TV_GRAIN_MINUTE,
+                               .from = START + rows[i].from,
+                               .to = START + rows[i].to,
+                               .is_fitted = true,
+                               .buckets_max = 10,
+                               .measures = 1u << TV_MEASURE_READS};
+        tv_view view;
+
+        t_row = rows[i].what;
+        CHECK_OK(tv_traffic_read(traffic, &query, &view));
+        CHECK_INT(view.from, START + rows[i].first);
+        CHECK_INT(view.slots, rows[i].slots);
+        for (size_t slot = 0; slot < view.slots; slot++) {
+            uint32_t minute = rows[i].first + (uint32_t)slot;
+
+            CHECK_INT(view.is_recorded[slot], minute >= 100 && minute < 120);
+            CHECK_INT(slot_sum(&view, slot, TV_MEASURE_READS), view.is_recorded[slot]);
+        }
+        tv_view_done(&view);
+    }
+    tv_traffic_free(traffic);
+    remove_folder();
+}
+
 TEST(a_clock_that_was_wrong_for_a_while_costs_no_more_than_that_while)
 {
     const uint32_t day = 24 * 60;
@@ -722,6 +770,7 @@ int main(void)
         cmocka_unit_test(a_crash_at_any_byte_loses_only_the_torn_column),
         cmocka_unit_test(files_that_are_something_else_do_no_harm),
         cmocka_unit_test(without_a_folder_it_is_kept_in_memory_and_says_so),
+        cmocka_unit_test(a_view_that_is_fitted_begins_with_its_first_column),
         cmocka_unit_test(a_clock_that_was_wrong_for_a_while_costs_no_more_than_that_while),
         cmocka_unit_test(memory_and_disk_stay_within_their_bounds_at_the_servers_limit),
         cmocka_unit_test(a_full_pool_makes_room_for_new_tables_as_long_as_it_can),

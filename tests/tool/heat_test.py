@@ -35,12 +35,34 @@ class HeatMap(TavolaTest):
     def test_the_picture_has_the_first_key_below(self):
         with OneAnswer(answer(), token=TOKEN) as server:
             lines = self.ok(*self.heat(server)).splitlines()
-        self.assertEqual(len(lines), 5)
-        self.assertEqual(lines[0], "counter / total+".ljust(24) + " │· ░ ")
-        self.assertEqual(lines[1], "counter / total".ljust(24) + " │████")
-        self.assertEqual(lines[2], "".ljust(24) + " │    ")
+        self.assertEqual(len(lines), 6)
+        wide = 13  # columns of a slot: the picture fits the time that is recorded
+        self.assertEqual(lines[0], "\u2026total+".ljust(24) + " \u2502" + "".join(each * wide for each in "· ░ "))
+        self.assertEqual(lines[1], "\u2026total".ljust(24) + " \u2502" + "█" * 4 * wide)
+        self.assertEqual(lines[2], "".ljust(24) + " \u2502" + " " * 4 * wide)
         self.assertEqual(lines[3], "2026-06-21T00:00Z to 2026-06-21T00:04Z, at most 1000 in 60 s")
-        self.assertEqual(lines[4], "fix: One entity, 90 % of the writes.")
+        self.assertEqual(lines[4], "\u2026 stands for counter / ")
+        self.assertEqual(lines[5], "fix: One entity, 90 % of the writes.")
+
+    def labels(self, keys):
+        keys = [[""], *keys]
+        with OneAnswer(answer(buckets=len(keys), keys=keys, cells=[[1] * len(keys)] * 4, findings=[]), token=TOKEN) as server:
+            lines = self.ok(*self.heat(server)).splitlines()
+        return [line.split(" \u2502")[0] for line in lines[len(keys) - 2::-1]], lines[len(keys) + 1:]
+
+    def test_labels_are_short_and_distinct(self):
+        for keys, wanted, common in (
+            ([["log", f"2026-11-19T08:{i:02}:00.1234567Z"] for i in range(3)], [f"…{i:02}:00.1234567Z" for i in range(3)], ["… stands for log / 2026-11-19T08:"]),
+            ([["a", "r"], ["b", "r"]], ["a / r", "b / r"], []),
+            ([["p", "x" * 60 + "1"], ["p", "x" * 60 + "2"], ["q", "y" * 60]], ["…" + "x" * 22 + "1", "…" + "x" * 22 + "2", "q / " + "y" * 19 + "…"], []),
+            ([["same"], ["same", "x" * 40 + "1" + "z" * 40], ["same", "x" * 40 + "2" + "z" * 40]],
+             ["same", "…" + "x" * 18 + "1zzz…", "…" + "x" * 18 + "2zzz…"], []),
+        ):
+            with self.subTest(keys[0]):
+                labels, told = self.labels(keys)
+                self.assertEqual([each.rstrip() for each in labels], wanted)
+                self.assertTrue(all(len(each) == 24 for each in labels), labels)
+                self.assertEqual(told, common)
 
     def test_the_question_has_the_table_the_measure_and_the_token(self):
         with OneAnswer(answer(), token=TOKEN) as server:
@@ -48,6 +70,12 @@ class HeatMap(TavolaTest):
         asked = server.asked[-1].decode()
         self.assertIn("GET /traffic?table=People&account=devstoreaccount1&measure=writes&grain=10m", asked)
         self.assertIn("Bearer " + TOKEN, asked)
+
+    def test_the_rule_that_says_the_same_is_named(self):
+        named = HEAT["findings"][0] | {"rule": "hot-entity", "id": "hot-entity@a/People/x"}
+        with OneAnswer(answer(findings=[named, HEAT["findings"][0]]), token=TOKEN) as server:
+            self.assertEqual(self.ok(*self.heat(server)).splitlines()[-2:], [
+                "fix: One entity, 90 % of the writes. (advice: hot-entity)", "fix: One entity, 90 % of the writes."])
 
     def test_json_is_the_answer_itself(self):
         with OneAnswer(answer(), token=TOKEN) as server:

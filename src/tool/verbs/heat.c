@@ -4,6 +4,7 @@
  */
 #include "../output/output.h"
 #include "../verbs.h"
+#include "finding.h"
 #include "server.h"
 
 #include <stdlib.h>
@@ -160,11 +161,70 @@ static void print_cell(uint64_t value, uint64_t max, bool has_colour)
         fputs(blocks[(int)(hot * 4.99)], stdout);
 }
 
-static void print_label(const tool_text *key)
-{
-    int width = (int)key->size < LABEL_COLUMNS ? (int)key->size : LABEL_COLUMNS;
+/* --- labels: what all keys begin with is told once, and what tells one from the next is shown ---
+ */
 
-    printf("%-*.*s \u2502", LABEL_COLUMNS, width, key->at);
+enum { COMMON_MIN = 4 }; /* less is left where it is */
+
+static size_t common_size(const char *a, const char *b)
+{
+    size_t size = 0;
+
+    while (a[size] && a[size] == b[size])
+        size++;
+    return size;
+}
+
+/* What all keys but the empty first one begin with, up to the last mark in it. */
+static size_t common_of_all(const heat *h)
+{
+    const char *first = NULL;
+    size_t common = 0;
+
+    for (size_t i = 0; i < h->buckets; i++) {
+        if (h->keys[i].size == 0)
+            continue;
+        if (first == NULL) {
+            first = h->keys[i].at;
+            common = h->keys[i].size;
+        } else {
+            size_t size = common_size(first, h->keys[i].at);
+
+            common = size < common ? size : common;
+        }
+    }
+    while (common && strchr("/ :-_.|", first[common - 1]) == NULL)
+        common--;
+    return common < COMMON_MIN ? 0 : common;
+}
+
+/* Where a key differs from those beside it. */
+static size_t differs_at(const heat *h, size_t bucket)
+{
+    const char *text = h->keys[bucket].at;
+    size_t below = bucket > 0 ? common_size(text, h->keys[bucket - 1].at) : 0;
+    size_t above = bucket + 1 < h->buckets ? common_size(text, h->keys[bucket + 1].at) : 0;
+
+    return below > above ? below : above;
+}
+
+/* At most LABEL_COLUMNS of a key; an ellipsis stands for what is left out at either end. */
+static void print_label(const heat *h, size_t bucket, size_t common)
+{
+    const char *text = h->keys[bucket].at;
+    size_t size = h->keys[bucket].size, at = size ? common : 0, room = LABEL_COLUMNS - (at > 0);
+    size_t differs = differs_at(h, bucket);
+
+    if (size - at > room && differs >= at + room - 1) {
+        at = differs + 4 < size ? differs + 4 - (LABEL_COLUMNS - 2) : size - (LABEL_COLUMNS - 1);
+    }
+    if (at)
+        fputs("\u2026", stdout);
+    room = LABEL_COLUMNS - (at > 0);
+    if (size - at > room)
+        printf("%.*s\u2026 \u2502", (int)room - 1, text + at);
+    else
+        printf("%-*s \u2502", (int)room, text + at);
 }
 
 static void print_time(int64_t seconds)
@@ -178,13 +238,14 @@ static void print_time(int64_t seconds)
     printf("%s", text);
 }
 
-/* The largest of the slots that share a column: a line one slot thin must be seen. */
+/* The largest of the slots that share a column: a line one slot thin must be seen.  Where there are
+ * more columns a slot has several. */
 static uint64_t column_max(const heat *h, size_t column, size_t columns, size_t bucket)
 {
+    size_t first = column * h->slots / columns, end = (column + 1) * h->slots / columns;
     uint64_t max = 0;
 
-    for (size_t slot = column * h->slots / columns; slot < (column + 1) * h->slots / columns;
-         slot++) {
+    for (size_t slot = first; slot < end || slot == first; slot++) {
         uint64_t value = h->cells[slot * h->buckets + bucket];
 
         max = value > max ? value : max;
@@ -192,40 +253,39 @@ static uint64_t column_max(const heat *h, size_t column, size_t columns, size_t 
     return max;
 }
 
+/* "watch: Partition 's07' has 92 % of the writes, since 11:18 UTC. (advice: hot-partition)" */
 static void print_findings(const char *json)
 {
-    const char *at = behind(json, "\"findings\":[");
+    tool_json next = {0}, name, finding, all = tool_json_get(tool_json_of(json), "findings");
 
-    while (at && *at == '{') {
-        const char *verdict = behind(at, "\"verdict\":"), *text = behind(at, "\"text\":");
-        tool_text words[2] = {{0}};
-
-        if (!verdict || !text)
-            return;
-        read_string(verdict, &words[0]);
-        at = read_string(text, &words[1]);
-        printf("%s: %s\n", words[0].at ? words[0].at : "", words[1].at ? words[1].at : "");
-        tool_text_done(&words[0]);
-        tool_text_done(&words[1]);
-        at = at ? strchr(at, '}') : NULL;
-        at = at && at[1] == ',' ? at + 2 : NULL;
+    while (tool_json_each(all, &next, &name, &finding)) {
+        tool_finding_put(finding, "verdict");
+        fputs(": ", stdout);
+        tool_finding_put(finding, "text");
+        if (tool_finding_has(finding, "rule")) {
+            fputs(" (advice: ", stdout);
+            tool_finding_put(finding, "rule");
+            putchar(')');
+        }
+        puts("");
     }
 }
 
 static void print_map(const char *json, const heat *h)
 {
     size_t width = tool_width() ? tool_width() : WIDTH_DEFAULT, columns = 1;
+    size_t common = common_of_all(h);
     bool has_colour = tool_has_colour(stdout);
     uint64_t max = 0;
 
     if (width > LABEL_COLUMNS + 3)
         columns = width - LABEL_COLUMNS - 2;
     if (columns > h->slots)
-        columns = h->slots;
+        columns -= h->slots ? columns % h->slots : columns;
     for (size_t i = 0; i < h->slots * h->buckets; i++)
         max = h->cells[i] > max ? h->cells[i] : max;
     for (size_t row = h->buckets; row > 0; row--) {
-        print_label(&h->keys[row - 1]);
+        print_label(h, row - 1, common);
         for (size_t column = 0; column < columns; column++)
             print_cell(column_max(h, column, columns, row - 1), max, has_colour);
         puts("");
@@ -234,6 +294,8 @@ static void print_map(const char *json, const heat *h)
     printf(" to ");
     print_time(h->from + (int64_t)h->slots * h->grain_s);
     printf(", at most %llu in %lld s\n", (unsigned long long)max, (long long)h->grain_s);
+    if (common)
+        printf("\u2026 stands for %.*s\n", (int)common, h->keys[h->buckets - 1].at);
     print_findings(json);
 }
 

@@ -160,14 +160,14 @@ class Heat extends HeatMap {
       : findings.map((finding, i) => h('article', { class: 'hcard' }, patternPicture(finding.kind, colours),
         h('div', null, h('h2', null, h('span', { class: 'hnum' }, i + 1), this.named(finding), h('span', { class: `verdict ${finding.verdict === 'fix' ? 'bad' : finding.verdict === 'fine' ? 'good' : 'soft'}` }, finding.verdict)), h('p', null, finding.text),
           finding.kind !== 'even' && h('p', { class: 'soft' }, (PATTERNS[finding.kind] || [])[1]),
-          h('button', { class: 'linky', onclick: () => { this.toFinding(i); this.over.focus(); } }, 'Show it')))));
+          h('p', null, h('button', { class: 'linky', onclick: () => { this.toFinding(i); this.over.focus(); } }, 'Show it'), finding.rule && [' · ', h('a', { href: link('advice', { t: this.table, open: finding.id }) }, `Advice: ${finding.rule}`)])))));
     if (focused >= 0) this.cards.querySelectorAll('button')[focused]?.focus();
   }
 
   drawFoot() {
     const focused = [...this.foot.querySelectorAll('button')].indexOf(document.activeElement);
     put(this.foot, h('span', null, 'Drag to zoom, with Shift to pan. Click to pin. ', h('kbd', null, 'n'), ' next pattern, ', h('kbd', null, 'Esc'), ' all. Each pixel shows the busiest bucket under it.',
-      this.data.approx && ' Where bounds have changed, numbers are about right.', this.data.isDifference && ` Compared with ${this.earlier === 'previous' ? 'the period before' : EARLIER[this.earlier][0]}.`), h('span', { class: 'grow' }),
+      this.data.approx && ' Where bounds have changed, numbers are about right.', this.data.isDifference && ` Compared with ${this.earlier === 'previous' ? 'the period before' : EARLIER[this.earlier][0]}.`), this.commonBox, h('span', { class: 'grow' }),
     h('button', { class: 'btn quiet small', onclick: () => this.explain() }, 'How to read this'),
     h('button', { class: 'btn quiet small', 'aria-pressed': String(this.isTable), onclick: () => { this.isTable = !this.isTable; setQuery({ as: this.isTable ? 'table' : null }); this.drawAll(); } }, 'Show as table'));
     if (focused >= 0) this.foot.querySelectorAll('button')[focused]?.focus();
@@ -255,7 +255,7 @@ class Heat extends HeatMap {
 
   /** Move `rect` of `whole` at once, and see to the finer answer when nothing moves any more. */
   preview(rect) {
-    const { whole } = this, wide = clamp(rect.x1 - rect.x0, Math.min(5, whole.slots), whole.slots), tall = clamp(rect.y1 - rect.y0, 1, whole.buckets);
+    const { whole } = this, now = this.wholeRect(), wide = clamp(rect.x1 - rect.x0, Math.min(5, now.x1 - now.x0), whole.slots), tall = clamp(rect.y1 - rect.y0, 1, whole.buckets);
     const x0 = clamp(rect.x0, 0, whole.slots - wide), y0 = clamp(rect.y0, 0, whole.buckets - tall);
     this.turn++; // an answer to what was asked for before would jump
     if (this.data !== whole) this.sums = new Sums(whole);

@@ -30,6 +30,26 @@ export function keyText(key) {
   return key.slice(0, 2).map(part => part.endsWith('\u0002') ? `${visible(part.slice(0, -1))}…` : visible(part)).join(' / ');
 }
 
+const sameStart = (a, b) => { let size = 0; while (size < a.length && a[size] === b[size]) size++; return size; };
+
+/**
+ * Keys as labels of at most so many characters: what all begin with, up to the last mark in it, is
+ * told once (`common`), and what is too long still is shown around where it differs from its
+ * neighbours, so that no two that differ look the same.
+ */
+export function labelsOf(texts, most) {
+  const [first = '', ...others] = texts.filter(Boolean), all = others.reduce((size, text) => Math.min(size, sameStart(first, text)), first.length);
+  const mark = Math.max(...[...'/ :-_.|'].map(each => first.slice(0, all).lastIndexOf(each))) + 1, common = others.length > 0 && mark >= 4 ? mark : 0;
+  const labels = texts.map((text, i) => {
+    let from = text ? common : 0;
+    const differs = Math.max(sameStart(text, texts[i - 1] ?? ''), sameStart(text, texts[i + 1] ?? '')), room = most - (from > 0);
+    if (text.length - from > room && differs >= from + room - 1) from = differs + 4 < text.length ? differs + 4 - (most - 2) : text.length - (most - 1);
+    const rest = text.slice(from), left = most - (from > 0);
+    return `${from > 0 ? '…' : ''}${rest.length > left ? `${rest.slice(0, left - 1)}…` : rest}`;
+  });
+  return { common: first.slice(0, common), labels };
+}
+
 export const rangeText = (low, high) => isOneKey(low, high) ? keyText(low) : `${keyText(low) || '(first)'} … ${high ? keyText(high) : '(end)'}`;
 
 /** A bucket that can hold one entity only: nothing lies between its bounds. */

@@ -2,7 +2,7 @@
 // What may be seen of which answer is the view's to choose (heat.js).
 
 import { h, put, count, bytes, shortened, say } from './dom.js';
-import { MEASURES, bucketOf, isOneKey, keyText, orderOf, placeOf, rangeText, slotOf, valueOf } from './heat_data.js';
+import { MEASURES, bucketOf, isOneKey, keyText, labelsOf, orderOf, placeOf, rangeText, slotOf, valueOf } from './heat_data.js';
 import { changePalette, drawCells, drawEvent, drawMarker, palette } from './heat_draw.js';
 
 export const GRAINS = {
@@ -36,6 +36,7 @@ export class HeatMap {
     this.over = h('canvas', { class: 'over', tabindex: '0', role: 'application', 'aria-label': 'Heat map' });
     this.box = h('div', { class: 'heatbox' }, this.canvas, this.over);
     this.keysBox = h('div', { class: 'hkeys', 'aria-hidden': 'true' });
+    this.commonBox = h('span'); // what all keys begin with
     this.sharesBox = h('div', { class: 'hshares' });
     this.timesBox = h('div', { class: 'htimes', 'aria-hidden': 'true' });
     this.totalBox = h('canvas', { class: 'htotal', role: 'img', 'aria-label': 'All keys together over time' });
@@ -76,11 +77,11 @@ export class HeatMap {
 
   drawKeys() {
     const most = Math.max(6, Math.min(40, Math.floor((this.keysBox.clientWidth || 150) / 6.8))); // of 11 pixels in a fixed pitch
-    const { keys } = this.data, { y0, y1 } = this.rect, height = this.box.clientHeight || 400, step = Math.max(1, Math.ceil((y1 - y0) / Math.max(1, Math.floor(height / 22)))), labels = [];
-    for (let bucket = Math.ceil(y0); bucket < y1; bucket += step) {
-      const text = keyText(keys[bucket]) || '(first)';
-      labels.push(h('span', { css: { top: `${clamp(this.yOf(bucket) - (this.isFlipped ? 0 : 14), 0, height - 14)}px` }, title: text }, shortened(text, most)));
-    }
+    const { keys } = this.data, { y0, y1 } = this.rect, height = this.box.clientHeight || 400, step = Math.max(1, Math.ceil((y1 - y0) / Math.max(1, Math.floor(height / 22)))), shown = [];
+    for (let bucket = Math.ceil(y0); bucket < y1; bucket += step) shown.push(bucket);
+    const texts = shown.map(bucket => keyText(keys[bucket])), { common, labels: short } = labelsOf(texts, most);
+    put(this.commonBox, common && ['… stands for ', h('span', { class: 'mono' }, common)]);
+    const labels = shown.map((bucket, i) => h('span', { css: { top: `${clamp(this.yOf(bucket) - (this.isFlipped ? 0 : 14), 0, height - 14)}px` }, title: texts[i] || '(first)' }, short[i] || '(first)'));
     put(this.keysBox, labels);
   }
 

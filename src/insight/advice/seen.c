@@ -257,12 +257,17 @@ static void fill(filling *f, tv_slice rest)
     }
 }
 
-void tv_finding_add_seen(tv_buf *out, const tv_finding *finding, bool is_redacted)
+void tv_finding_fill(tv_buf *out, const char *sentence, const tv_finding *finding, bool is_redacted)
 {
     filling f = {.out = out, .finding = finding, .is_redacted = is_redacted};
     size_t start = out->len;
 
-    fill(&f, tv_slice_of(tv_rule_info_of(finding->rule)->seen));
+    fill(&f, tv_slice_of(sentence));
     if (f.lacks_field)
         out->len = start;
+}
+
+void tv_finding_add_seen(tv_buf *out, const tv_finding *finding, bool is_redacted)
+{
+    tv_finding_fill(out, tv_rule_info_of(finding->rule)->seen, finding, is_redacted);
 }

@@ -7,7 +7,7 @@
  *     {name%of}         the same before a number: `all of`, `92 % of`, `none of`
  *     {name#one|many}   the value and a noun: 1 query, 412 queries
  *     {window}          the time that was looked at: `the 12 minutes to 14:05 UTC`
- *     {name?}           nothing; see below
+ *     {name?}           nothing, but the field has to be there; see below
  *     [a|b|c]           the first of them whose fields all say something: neither absent, nor
  *                       empty, nor 0, nor false; nothing when there is none.  In b and c may be
  *                       brackets again
@@ -25,6 +25,10 @@
  * a server whose rule had others.
  */
 void tv_finding_add_seen(tv_buf *out, const tv_finding *finding, bool is_redacted);
+
+/** The same by another template. */
+void tv_finding_fill(tv_buf *out, const char *sentence, const tv_finding *finding,
+                     bool is_redacted);
 
 /** Append 1284 as "1,284". */
 void tv_finding_add_grouped(tv_buf *out, double number);

@@ -17,6 +17,7 @@
 #include "server/admin/guard.h"
 #include "server/admin/health.h"
 #include "server/admin/log.h"
+#include "server/admin/requests.h"
 #include "server/admin/proof.h"
 #include "server/admin/route.h"
 #include "server/admin/shapes.h"
@@ -388,6 +389,8 @@ static const tv_admin_route routes[] = {
      "the last lines of the log; ?after=&level=&text=&lines=; needs the token"},
     {"/metrics/history", TV_METHOD_GET, false, tv_admin_get_history, tv_admin_has_history,
      "what the metrics of the charts were in the last hour; ?after=MS"},
+    {"/requests", TV_METHOD_GET, true, tv_admin_get_requests, tv_admin_has_requests,
+     "the requests of clients as they are answered; ?after=&count=; needs the token"},
     {"/proof", TV_METHOD_GET, false, tv_admin_get_proof, tv_admin_has_token,
      "?nonce=: that this server knows its token, before that is sent"},
     {"/token-file", TV_METHOD_GET, false, tv_admin_get_token_file, tv_admin_has_token, NULL},

@@ -21,6 +21,7 @@
 #include "server/admin/route.h"
 #include "server/admin/session.h"
 #include "server/cluster/balancer.h"
+#include "services/service/recent.h"
 #include "store/commit/pipeline.h"
 #include "wire/http/request.h"
 
@@ -55,6 +56,7 @@ struct tv_admin {
     tv_pipeline *pipeline;
     const tv_budget *budget;
     tv_turns *scanners;
+    tv_recent *recent; /* the requests of clients, or NULL */
     tv_admin_source sources[TV_ADMIN_SOURCES_MAX]; /* one without `write` ends the list */
     int64_t start_ns;                              /* monotonic */
     tv_slice settings;                             /* of the server, a line each, for /bundle */

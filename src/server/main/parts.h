@@ -77,6 +77,7 @@ struct tv_server {
     tv_service queue;
     tv_blob_service blob;
     tv_analytics *analytics;
+    tv_recent *recent;
     tv_admin admin;
     tv_buf settings; /* for admin */
     tv_explorer explorer;

@@ -57,6 +57,7 @@ static void fill_service(tv_server *server, const tv_service_spec *spec, tv_cata
     service->auth.allow_dev_anywhere = server->config.allow_dev_account;
     service->is_https_only = server->config.https_only;
     service->has_access_log = server->config.access_log;
+    service->recent = server->recent;
 }
 
 static void open_tables(tv_server *server)
@@ -125,6 +126,7 @@ static void open_admin(tv_server *server)
     server->admin.pipeline = server->pipeline;
     server->admin.budget = server->budget;
     server->admin.scanners = server->scanners;
+    server->admin.recent = server->recent;
     server->admin.facts = server->facts;
     server->admin.tables = server->catalog;
     server->admin.sources[0] = (tv_admin_source){.write = tv_table_service_write_metrics,
@@ -196,6 +198,7 @@ bool tv_server_open_services(tv_server *server, char *reterr_text, size_t reterr
     if (!tv_server_open_advisor(server, reterr_text, reterr_size))
         return false;
 
+    server->recent = tv_recent_new();
     open_tables(server);
     open_queues(server);
     open_blobs(server);

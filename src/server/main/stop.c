@@ -70,8 +70,9 @@ void tv_server_stop(tv_server *server)
     tv_facts_free(server->facts);
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
+    tv_recent_free(server->recent); /* the last requests ended with the loops */
     tv_watch_trace_close(server->table.trace);
-    tv_advisor_free(server->advisor); /* the last requests ended with the loops */
+    tv_advisor_free(server->advisor);
     tv_blob_io_done(&server->blob.io);
     tv_buf_done(&server->settings);
     if (server->admin.sessions)

@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "services/service/analytics_names.h"
 #include "services/service/cors.h"
+#include "services/service/recent.h"
 #include "services/service/throttle.h"
 
 void tv_call_init(tv_call *call, tv_service *service, tv_request *req)
@@ -508,6 +509,8 @@ static void observe(tv_call *call, int64_t end_ns)
                  req->out.len + req->out_length);
     if (service->has_access_log)
         log_access(call, ns);
+    if (service->recent && !call->is_owner)
+        tv_recent_note(service->recent, call, end_ns, ns);
     count_in_container(call);
     if (service->on_done)
         service->on_done(service->on_done_ctx, call);

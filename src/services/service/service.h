@@ -118,6 +118,7 @@ typedef struct tv_service {
      */
     void (*on_done)(void *ctx, const tv_call *call);
     void *on_done_ctx;
+    struct tv_recent *recent; /* the requests of clients, for who looks at them; or NULL */
     tv_meter meter;
 } tv_service;
 

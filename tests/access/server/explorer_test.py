@@ -1,6 +1,7 @@
 """Who gets into the server's own page, and that nothing stored becomes a page there."""
 
 import gzip
+import http.client
 import json
 import pathlib
 import re
@@ -221,7 +222,8 @@ class Explorer(unittest.TestCase):
     def test_the_log_and_the_bundle_are_the_owners_alone(self):
         token = self.server.admin_token()
         stranger = Page(self.server)
-        for path in ("/log", "/bundle", "/log?after=0", "/api/tree", f"/api/tree?account={ACCOUNT}"):
+        for path in ("/log", "/bundle", "/requests", "/log?after=0", "/api/tree",
+                     f"/api/tree?account={ACCOUNT}"):
             for headers in ([], [("Authorization", "Bearer " + "0" * 64)],
                             [("Cookie", self.page.cookie)], [("x-tavola-page", self.page.word)]):
                 with self.subTest(path=path, headers=headers):
@@ -230,7 +232,7 @@ class Explorer(unittest.TestCase):
             self.assertEqual(self.status("GET", path, headers=[("Origin", "http://evil.example")]),
                              403)
             self.assertEqual(self.status("GET", path, host="evil.example"), 403)
-        for path in ("/log", "/bundle"):
+        for path in ("/log", "/bundle", "/requests"):
             self.assertEqual(self.status("GET", path, page=stranger,
                                          headers=[("Authorization", f"Bearer {token}")]), 200)
             self.assertIn(self.status("POST", path), (404, 405))
@@ -278,6 +280,54 @@ class Explorer(unittest.TestCase):
                 return json.loads(page.ask("GET", f"/log?after={after}&text=later")[2])["lines"]
             until(later, "the request is logged")
             self.assertTrue(all(line["n"] > after for line in later()))
+
+    def test_requests_are_those_of_clients_without_what_signs_them(self):
+        table = http.client.HTTPConnection("127.0.0.1", self.server.table_port)
+
+        def ask(path):
+            table.request("GET", path, headers={"User-Agent": 'me"\\\u00e9', "x-ms-version": "2019-02-02"})
+            with table.getresponse() as reply:
+                reply.read()
+                return reply.status
+
+        def read(after=0, count=2048):
+            status, headers, body = self.page.ask("GET", f"/requests?after={after}&count={count}")
+            self.assertEqual((status, headers["Content-Type"]), (200, "application/json"))
+            return json.loads(body)
+        after = read()["last"]  # it begins here
+        self.assertEqual(ask(f"/{ACCOUNT}/a%22?sv=1&sig=aVerySecretSignature&$filter=secret"), 403)
+        self.page.ask("GET", f"{TABLE}/Tables('by-the-page')")
+        until(lambda: read(after)["requests"], "it is kept")
+        answer = read(after)
+        self.assertFalse(answer["wasOff"])
+        self.assertEqual(len(answer["requests"]), 1)
+        kept, = answer["requests"]
+        self.assertEqual((kept["method"], kept["status"], kept["service"], kept["n"]),
+                         ("GET", 403, "table", after + 1))
+        self.assertEqual((kept["path"], kept["agent"]), (f"/{ACCOUNT}/a%22", "me????"[:len(kept["agent"])]))
+        self.assertTrue(kept["code"])
+        for secret in ("aVerySecret", "secret", "by-the-page"):
+            self.assertNotIn(secret, json.dumps(answer))
+        # Nobody reads: it is bounded, and the numbers tell what is gone.
+        for _ in range(400):
+            ask(f"/{ACCOUNT}/{'x' * 1500}?sig=aVerySecretSignature")
+        until(lambda: read()["last"] == after + 401, "all are counted")
+        answer = read()
+        numbers = [each["n"] for each in answer["requests"]]
+        self.assertEqual(numbers, list(range(answer["first"], after + 402)))
+        self.assertGreater(answer["first"], after + 1)
+        self.assertEqual([each["n"] for each in read(count=2)["requests"]], [after + 400, after + 401])
+        self.assertEqual(read(after=after + 401)["requests"], [])
+        self.assertEqual(read(after=after + 5000)["requests"], [])
+        table.close()
+
+    def test_parameters_of_the_requests_meet_limits(self):
+        for query, wanted in (("count=1", 200), ("count=2048", 200), ("count=2049", 400),
+                              ("count=0", 400), ("count=x", 400), ("after=-1", 400),
+                              ("after=18446744073709551614", 200),
+                              ("after=18446744073709551615", 400), ("after=%zz", 400)):
+            with self.subTest(query=query):
+                self.assertEqual(self.page.ask("GET", f"/requests?{query}")[0], wanted)
 
     def test_a_session_ends_when_it_is_left(self):
         page = Page(self.server, new_link(self.server))

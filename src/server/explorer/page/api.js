@@ -275,6 +275,8 @@ export const hello = () => getJson('/api/hello');
 export const tree = () => getJson(`/api/tree?account=${encodeURIComponent(account)}`);
 /** The last lines of the server's log: {first, last, cut, lines: [{n, level, text}]}. */
 export const log = (after, level, text, signal) => getJson(`/log?after=${after}&level=${level}&text=${encodeURIComponent(text)}&lines=400`, { signal });
+/** The requests of applications after number `after`: {first, last, wasOff, requests}. */
+export const requests = after => getJson(`/requests?after=${after}`);
 export const bundle = async () => (await expect(await send('GET', '/bundle'))).blob();
 export const sign = async text => (await postJson('/api/sign', { account, text })).signature;
 

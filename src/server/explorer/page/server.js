@@ -175,7 +175,7 @@ export async function show() {
   await look();
   draw();
   return {
-    nodes: [topBar('Server', '', pause, h('button', { class: 'btn', onclick: () => bundle(trouble) }, 'Support bundle')), h('div', { class: 'pad' }, line, h('div', { class: 'row gapped' }, spans), trouble, body, nodes?.node, tail.node)],
+    nodes: [topBar('Server', '', pause, h('button', { class: 'btn', onclick: () => bundle(trouble) }, 'Support bundle')), h('div', { class: 'pad' }, line, h('div', { class: 'row gapped' }, spans), trouble, body, h('p', { class: 'sect' }, h('a', { href: link('requests') }, 'Requests as they come')), nodes?.node, tail.node)],
     leave: () => { isOpen = false; clearTimeout(timer); tail.leave(); nodes?.leave(); },
   };
 }

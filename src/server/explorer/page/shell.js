@@ -57,6 +57,7 @@ const VIEWS = {
   sas: () => import('./sas.js'),
   server: () => import('./server.js'),
   settings: () => import('./settings.js'),
+  requests: () => import('./requests.js'),
   help: () => import('./help.js'),
 };
 
@@ -191,7 +192,7 @@ export async function goTo() {
     ...itemsOf('table').map(({ name }) => ({ name, kind: 'table', href: link('t', name, 'rows') })),
     ...itemsOf('queue').map(({ name }) => ({ name, kind: 'queue', href: link('q', name) })),
     ...itemsOf('blob').map(({ name }) => ({ name, kind: 'container', href: link('c', name) })),
-    ...[['Advice', 'advice'], ['Server', 'server'], ['Connect', 'start'], ['Shared access', 'sas'], ['Account', 'account'], ['Service settings', 'settings'], ['Keys', 'help']].map(([name, id]) => ({ name, kind: 'page', href: link(id) })),
+    ...[['Advice', 'advice'], ['Server', 'server'], ['Connect', 'start'], ['Shared access', 'sas'], ['Account', 'account'], ['Service settings', 'settings'], ['Requests', 'requests'], ['Keys', 'help']].map(([name, id]) => ({ name, kind: 'page', href: link(id) })),
     { name: 'Switch between light and dark', kind: 'action', act: switchTheme },
   ];
   const fits = (name, wanted) => { let at = 0; for (const c of name.toLowerCase()) if (c === wanted[at]) at++; return at >= wanted.length; };

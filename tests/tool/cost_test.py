@@ -152,6 +152,11 @@ class Cost(CostTest):
                                    r"[0-9.e-]+ EUR a day\Z")
         self.assertRegex(lines[7], r"\Atogether [0-9.]+ EUR a day\Z")
 
+    def test_what_is_short_is_not_said_to_be_a_day(self):
+        mark = self.ok("advise", "mark", *self.admin).strip()
+        self.assertEqual(self.ok("advise", "--cost", "--since", mark, *self.admin).splitlines()[-2],
+                         "0 transactions in 1 minute, 0 a day if it stayed so")
+
     def test_a_limit_cuts_the_list_and_not_the_sum(self):
         answer = self.cost("People", "--limit", "1")
         self.assertEqual([shape["Operation"] for shape in answer["Shapes"]],
@@ -222,7 +227,7 @@ class Cost(CostTest):
             text = self.ok("advise", "--cost", "--admin", server.url, "--data", self.watched.data)
         self.assertEqual(text.splitlines(), [
             "100.0 %          1440 a day  T  QueryEntities \\x1b[31m", "",
-            "1 transaction in 1 minute, 1440 a day",
+            "1 transaction in 1 minute, 1440 a day if it stayed so",
             "0 bytes as the service bills them, 1 table (1 not counted)"])
 
     def test_accounts_are_named_when_there_are_more(self):

@@ -31,6 +31,7 @@ static void add_top_rows(tv_judging *j, tv_finding *finding, const tv_evidence_p
 /* What one partition, or one entity, has of the reads and of the writes of its table. */
 typedef struct key_portion {
     double reads, writes;
+    double reads_error, writes_error; /* of what was sampled, as in evidence.h */
     const char *hot_of; /* "reads" or "writes" when it stands out at any rate, or NULL */
     double hot;         /* its share of these */
 } key_portion;
@@ -40,13 +41,26 @@ static double share_of(uint64_t part, double all)
     return fmin(1, tv_ratio((double)part, all));
 }
 
-static key_portion portion_of(const tv_judging *j, uint64_t reads, uint64_t writes)
+/* The error of a part of the requests that `rate` is made of, from the error of all of their units:
+ * that of a count grows with its root. */
+static double error_of(const tv_evidence_rate *rate, uint64_t part, uint64_t all)
+{
+    double each = tv_ratio(rate->units, (double)all);
+
+    return tv_ratio(rate->units_error, each) * sqrt(tv_ratio((double)part, (double)all));
+}
+
+static key_portion portion_of(const tv_judging *j, const tv_evidence_rate *rate, uint64_t reads,
+                              uint64_t writes)
 {
     const tv_evidence_table *table = j->table;
+    double all_reads = (double)(table->point_reads + table->query_executions);
 
     return (key_portion){
-        .reads = share_of(reads, (double)(table->point_reads + table->query_executions)),
+        .reads = share_of(reads, all_reads),
         .writes = share_of(writes, (double)table->writes),
+        .reads_error = tv_ratio(error_of(rate, reads, reads + writes), all_reads),
+        .writes_error = tv_ratio(error_of(rate, writes, reads + writes), (double)table->writes),
     };
 }
 
@@ -56,10 +70,10 @@ static bool is_one_row(const tv_judging *j, const tv_evidence_partition *partiti
 {
     for (size_t i = 0; i < j->table->row_count; i++) {
         const tv_evidence_row *row = &j->table->rows[i];
-        key_portion of_row = portion_of(j, row->reads, row->writes);
+        key_portion of_row = portion_of(j, &row->rate, row->reads, row->writes);
 
         if (tv_slice_eq(row->partition_key, partition->partition_key) &&
-            (portion->hot_of == NULL ? row->rate.units >= 0.8 * partition->rate.units
+            (portion->hot_of == NULL          ? row->rate.units >= 0.8 * partition->rate.units
              : portion->hot == portion->reads ? of_row.reads >= 0.8 * portion->reads
                                               : of_row.writes >= 0.8 * portion->writes))
             return true;
@@ -118,15 +132,21 @@ static bool hot_severity(const tv_judging *j, const tv_evidence_partition *parti
     return true;
 }
 
-static void find_portion(tv_finding *finding, const key_portion *portion)
+/* How much it had, with the errors of what was sampled. */
+static void find_portion(const tv_judging *j, tv_finding *finding, const key_portion *portion,
+                         const tv_evidence_rate *rate, double share, uint64_t reads,
+                         uint64_t writes)
 {
-    tv_find_number(finding, "readShare", portion->reads);
-    tv_find_number(finding, "writeShare", portion->writes);
+    tv_find_sampled(finding, "share", share, tv_ratio(rate->units_error, j->table->rate.units));
+    tv_find_sampled(finding, "reads", (double)reads, error_of(rate, reads, reads + writes));
+    tv_find_sampled(finding, "writes", (double)writes, error_of(rate, writes, reads + writes));
+    tv_find_sampled(finding, "readShare", portion->reads, portion->reads_error);
+    tv_find_sampled(finding, "writeShare", portion->writes, portion->writes_error);
 }
 
 void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partition)
 {
-    key_portion portion = portion_of(j, partition->reads, partition->writes);
+    key_portion portion = portion_of(j, &partition->rate, partition->reads, partition->writes);
     tv_severity severity = TV_SEVERITIES; /* none yet */
     tv_finding *finding;
 
@@ -136,9 +156,8 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
     finding = tv_find(j, TV_RULE_P01, severity,
                       partition->throttled ? TV_CONFIDENCE_CERTAIN : TV_CONFIDENCE_HIGH);
     if (portion.hot_of)
-        finding->title =
-            tv_arena_printf(j->arena, "Partition {pk} takes %.*s of the table's %s",
-                            TV_FMT(tv_percent(j, portion.hot)), portion.hot_of);
+        finding->title = tv_arena_printf(j->arena, "Partition {pk} takes %.*s of the table's %s",
+                                         TV_FMT(tv_percent(j, portion.hot)), portion.hot_of);
     else if (is_filled(j, partition))
         finding->title = TV_LIT("Partition {pk} is filled near what Azure gives one partition");
     tv_find_on_partition(j, finding, partition->partition_key);
@@ -146,10 +165,8 @@ void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partitio
     tv_find_sampled(finding, "meanPerSecond", partition->rate.units / j->rate.seconds,
                     partition->rate.units_error / j->rate.seconds);
     tv_find_number(finding, "target", TV_THRESHOLD(j, P01, target));
-    tv_find_number(finding, "share", partition->share);
-    tv_find_number(finding, "reads", (double)partition->reads);
-    tv_find_number(finding, "writes", (double)partition->writes);
-    find_portion(finding, &portion);
+    find_portion(j, finding, &portion, &partition->rate, partition->share, partition->reads,
+                 partition->writes);
     tv_find_number(finding, "throttled", (double)partition->throttled);
     if (partition->throttled)
         tv_find_number(finding, "rateAtThrottle", partition->rate_at_throttle);
@@ -201,7 +218,7 @@ static bool hot_row_severity(const tv_judging *j, const tv_evidence_row *row, ke
 
 void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
 {
-    key_portion portion = portion_of(j, row->reads, row->writes);
+    key_portion portion = portion_of(j, &row->rate, row->reads, row->writes);
     tv_severity severity;
     tv_finding *finding;
 
@@ -217,15 +234,11 @@ void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
     finding = tv_find(j, TV_RULE_P02, severity, TV_CONFIDENCE_HIGH);
     tv_find_on_entity(j, finding, row->partition_key, row->row_key);
     tv_find_title(j, finding, "share", tv_percent(j, portion.hot_of ? portion.hot : row->share));
-    tv_find_title(j, finding, "traffic",
-                  tv_slice_of(portion.hot_of ? portion.hot_of : "traffic"));
+    tv_find_title(j, finding, "traffic", tv_slice_of(portion.hot_of ? portion.hot_of : "traffic"));
     tv_find_sampled(finding, "perSecond", row->rate.units / j->rate.seconds,
                     row->rate.units_error / j->rate.seconds);
     tv_find_number(finding, "peakPerSecond", row->rate.peak_per_second);
-    tv_find_number(finding, "share", row->share);
-    tv_find_number(finding, "writes", (double)row->writes);
-    tv_find_number(finding, "reads", (double)row->reads);
-    find_portion(finding, &portion);
+    find_portion(j, finding, &portion, &row->rate, row->share, row->reads, row->writes);
     TV_COMPARED(j, finding, P02, warning_per_second);
     TV_COMPARED(j, finding, P02, error_per_second);
     TV_COMPARED(j, finding, P02, share);
@@ -238,9 +251,8 @@ void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
 static int64_t conflicts_since(const tv_judging *j)
 {
     const int64_t minute = 60 * TV_TICKS_PER_SECOND;
-    int64_t since = (j->evidence->to_ticks / minute + 1 -
-                     (int64_t)TV_THRESHOLD(j, P03, window_min)) *
-                    minute;
+    int64_t since =
+        (j->evidence->to_ticks / minute + 1 - (int64_t)TV_THRESHOLD(j, P03, window_min)) * minute;
 
     return since > j->rate.from_ticks ? since : j->rate.from_ticks;
 }

@@ -56,6 +56,14 @@ static void add_percent(tv_buf *out, double share)
         tv_buf_printf(out, "%.0f %%", 100 * share);
 }
 
+static void add_amount(tv_buf *out, double number, bool is_share)
+{
+    if (is_share)
+        add_percent(out, number);
+    else
+        add_number(out, number);
+}
+
 void tv_finding_add_key(tv_buf *out, tv_slice key, bool is_redacted)
 {
     char hash[TV_REDACT_CHARS + 1];
@@ -167,20 +175,18 @@ static void add_token(filling *f, const token *t)
         return;
     if (field->kind != TV_FIELD_NUMBER) {
         add_texts(f, field);
-    } else if (t->has_of && field->number >= 1) {
+    } else if (t->has_of && field->number >= 1 && field->error <= 0) {
         tv_buf_add_lit(f->out, "all of");
     } else if (t->has_of && field->number <= 0) {
         tv_buf_add_lit(f->out, "none of");
-    } else if (t->kind == '%') {
-        add_percent(f->out, field->number);
-        if (t->has_of)
-            tv_buf_add_lit(f->out, " of");
     } else {
-        add_number(f->out, field->number);
+        add_amount(f->out, field->number, t->kind == '%');
         if (field->error > 0) {
             tv_buf_add_lit(f->out, " ± ");
-            add_number(f->out, field->error);
+            add_amount(f->out, field->error, t->kind == '%');
         }
+        if (t->has_of)
+            tv_buf_add_lit(f->out, " of");
     }
     if (t->kind == '#') {
         tv_buf_add_char(f->out, ' ');

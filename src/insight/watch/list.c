@@ -134,20 +134,9 @@ static void add_all_operations(tv_buf *out, const tv_watch_list *asked, tv_watch
     pthread_mutex_unlock(&watch->lock);
 }
 
-/* How long it is since the counts of the window began: see tally.h. */
-static double window_seconds(tv_watch *watch, const char *since)
+static double window_seconds(const tv_evidence *evidence)
 {
-    int64_t from_ns = watch->started_ns, slot_ns;
-    int mark;
-
-    pthread_mutex_lock(&watch->lock);
-    slot_ns = (watch->slot - TV_TALLY_SLOTS + 1) * TV_TALLY_SLOT_S * TV_WATCH_SECOND_NS;
-    if (since == NULL && from_ns < slot_ns)
-        from_ns = slot_ns;
-    else if (since && tv_watch_find_mark(watch, since, &mark))
-        from_ns = watch->marks[mark].time_ns;
-    pthread_mutex_unlock(&watch->lock);
-    return (double)(tv_watch_now(watch) - from_ns) / (double)TV_WATCH_SECOND_NS;
+    return (double)(evidence->to_ticks - evidence->from_ticks) / (double)TV_TICKS_PER_SECOND;
 }
 
 bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *out)
@@ -168,7 +157,7 @@ bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *o
                       "{\"version\":1,\"windowSeconds\":%.1f,\"requests\":%" PRIu64
                       ",\"samplePeriod\":%" PRIu32 ",\"dropped\":%" PRIu64
                       ",\"evictedShapes\":%" PRIu64 ",\"shapes\":[",
-                      window_seconds(watch, since), evidence->requests, evidence->sample_period,
+                      window_seconds(evidence), evidence->requests, evidence->sample_period,
                       evidence->dropped, evidence->evicted_shapes);
         for (size_t i = 0; i < evidence->table_count; i++)
             add_queries(out, asked, &evidence->tables[i]);

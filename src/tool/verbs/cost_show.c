@@ -136,6 +136,9 @@ static const char *plural(double count)
     return count == 1 ? "" : "s";
 }
 
+/* From less nothing can be told of a day. */
+enum { DAY_FROM_S = 600 };
+
 /* "62 transactions in 30 minutes, 2976 a day: 0.0001 EUR a day" */
 static void write_requests(const cost_bill *bill, tool_text *line)
 {
@@ -144,6 +147,8 @@ static void write_requests(const cost_bill *bill, tool_text *line)
     tool_text_printf(line, "%.0f transaction%s in %.0f minute%s, %.0f a day", bill->transactions,
                      plural(bill->transactions), minutes, plural(minutes),
                      cost_per_day(bill, bill->transactions));
+    if (bill->seconds < DAY_FROM_S)
+        tool_text_puts(line, " if it stayed so");
     if (bill->prices) {
         tool_text_puts(line, ": ");
         write_money(bill, cost_of_requests(bill, bill->transactions), line);

@@ -20,6 +20,7 @@ static tv_finding finding_of_minutes(void)
                    {TV_LIT("tiny"), TV_FIELD_NUMBER, .number = 0.001},
                    {TV_LIT("sampled"), TV_FIELD_NUMBER, .number = 340, .error = 12},
                    {TV_LIT("share"), TV_FIELD_NUMBER, .number = 0.92},
+                   {TV_LIT("part"), TV_FIELD_NUMBER, .number = 0.92, .error = 0.03},
                    {TV_LIT("nearly"), TV_FIELD_NUMBER, .number = 0.9999},
                    {TV_LIT("hardly"), TV_FIELD_NUMBER, .number = 0.0001},
                    {TV_LIT("is"), TV_FIELD_BOOL, .number = 1},
@@ -28,7 +29,7 @@ static tv_finding finding_of_minutes(void)
                    {TV_LIT("null"), TV_FIELD_TEXT, .texts = {TV_LIT("")}, .text_count = 1},
                    {TV_LIT("keys"), TV_FIELD_KEYS,
                     .texts = {TV_LIT("Ab1"), TV_LIT("Cd22"), TV_LIT("e")}, .text_count = 3}},
-        .field_count = 17,
+        .field_count = 18,
     };
 
     return finding;
@@ -45,6 +46,7 @@ TEST(templates_are_filled)
         {"none", "{none#query|queries}", "0 queries"},
         {"a mean", "{mean} {whole} {large} {few} {tiny}", "3.4 11 1,235 0.05 less than 0.01"},
         {"with its error", "{sampled} a second", "340 ± 12 a second"},
+        {"a share with its error", "{part%}, {part%of} all", "92 % ± 3 %, 92 % ± 3 % of all"},
         {"percent", "{share%} {one%} {none%}", "92 % 100 % 0 %"},
         {"not all is not 100 %", "{nearly%}, {hardly%}", "more than 99 %, less than 1 %"},
         {"of all", "{one%of} a, {share%of} b, {none%of} c", "all of a, 92 % of b, none of c"},

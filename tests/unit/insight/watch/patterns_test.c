@@ -405,6 +405,54 @@ TEST(few_spread_inserts_do_not_move_it_either)
     CHECK_INT(moved, 0);
 }
 
+/* --- writes by minutes --- */
+
+/* From the oldest minute of the window that has any, "5 0 7". */
+static const char *minutes_of(const tv_evidence_table *of)
+{
+    tv_buf text = TV_BUF_EMPTY;
+    const char *dup;
+
+    for (size_t i = 0; i < of->minute_count; i++) {
+        if (text.len || of->writes_by_minute[i])
+            tv_buf_printf(&text, "%s%u", text.len ? " " : "", of->writes_by_minute[i]);
+    }
+    dup = tv_arena_printf(&arena, "%.*s", TV_FMT(tv_buf_slice(&text))).data;
+    tv_buf_done(&text);
+    return dup;
+}
+
+static void write_some(int count)
+{
+    for (int i = 0; i < count; i++)
+        insert("p", "r");
+    tv_watch_fold(watch);
+}
+
+TEST(writes_are_known_by_minutes)
+{
+    pass(60 * SECOND - tv_watch_now(watch) % (60 * SECOND)); /* a minute begins */
+    write_some(5);
+    pass(120 * SECOND);
+    write_some(7);
+    CHECK_TEXT(tv_slice_of(minutes_of(judged(NULL))), "5 0 7");
+    pass(60 * SECOND);
+    CHECK_TEXT(tv_slice_of(minutes_of(judged(NULL))), "5 0 7 0");
+    get("p", "r"); /* a read is none */
+    CHECK_TEXT(tv_slice_of(minutes_of(judged(NULL))), "5 0 7 0");
+    pass(200 * 60 * SECOND);
+    CHECK_TEXT(tv_slice_of(minutes_of(judged(NULL))), "");
+    write_some(3);
+    CHECK_TEXT(tv_slice_of(minutes_of(judged(NULL))), "3");
+    for (int i = 0; i < 130; i++) { /* twice around */
+        pass(60 * SECOND);
+        write_some(1);
+    }
+    CHECK_INT(judged(NULL)->writes_by_minute[judged(NULL)->minute_count - 1], 1);
+    CHECK(judged(NULL)->minute_count >= 50 && judged(NULL)->minute_count <= 61);
+    CHECK_INT(strlen(minutes_of(judged(NULL))), 2 * judged(NULL)->minute_count - 1);
+}
+
 /* --- heavy keys --- */
 
 TEST(the_heaviest_partitions_are_found_among_many)
@@ -556,6 +604,7 @@ int main(void)
         ONE(a_partition_for_each_time_is_followed),
         ONE(few_inserts_are_not_judged),
         ONE(few_spread_inserts_do_not_move_it_either),
+        ONE(writes_are_known_by_minutes),
         ONE(the_heaviest_partitions_are_found_among_many),
         ONE(sustained_is_what_three_slots_had),
         ONE(retries_are_requests_with_the_id_of_a_failed_one),

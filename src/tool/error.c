@@ -114,8 +114,8 @@ tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text)
         tool_text_puts(&line, tool_remedy(err, message));
     /* The service's text for an unquoted word, which it takes for a property. */
     if (strcmp(code, "NotImplemented") == 0 && strstr(run->verb->arguments, "FILTER"))
-        tool_text_puts(&line, "; a filter compares properties with values, and text goes in single "
-                              "quotes");
+        tool_text_puts(&line, "; a filter compares properties with values: text goes in single "
+                              "quotes, and there are no functions");
     say("tavola: ", line.at);
     tool_text_done(&line);
     return err == TAVOLA_ERR_INVALID && !was_sent ? TOOL_USAGE : tool_exit_of(err);

@@ -380,6 +380,20 @@ static tool_exit read_bound(const char *text, tool_text *bytes, tavola_value *re
     return exit;
 }
 
+static tool_exit refuse_filter(const char *filter, size_t values)
+{
+    size_t quotes = 0;
+
+    for (const char *at = filter; *at; at++)
+        quotes += *at == '\'';
+    if (quotes % 2) /* one in a text is doubled */
+        return tool_refuse("a text of the filter has no quote at its end: %s", filter);
+    return tool_refuse(
+        "the filter cannot be used with %zu value%s: %s  (it goes \"PartitionKey eq ? "
+        "and Age gt ?\" Sales 30:int32, a value for each ?)",
+        values, values == 1 ? "" : "s", filter);
+}
+
 tool_exit tool_filter_of(const char *const *words, size_t count, tavola_filter **ret_filter)
 {
     tavola_value *values;
@@ -398,10 +412,7 @@ tool_exit tool_filter_of(const char *const *words, size_t count, tavola_filter *
         if (tavola_filter_error(*ret_filter)) {
             tavola_filter_free(*ret_filter);
             *ret_filter = NULL;
-            exit = tool_refuse("the filter cannot be used with %zu value%s: %s  (it goes "
-                               "\"PartitionKey eq ? and Age gt ?\" Sales 30:int32, a value for "
-                               "each ?)",
-                               count - 1, count == 2 ? "" : "s", words[0]);
+            exit = refuse_filter(words[0], count - 1);
         }
     }
     for (size_t i = 0; i < count; i++)

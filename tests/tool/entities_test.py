@@ -180,6 +180,8 @@ class Queries(TavolaTest):
         self.fails(1, "explain", "Log", "N eq", says="InvalidInput: .*position 4")
         self.fails(1, "query", "Log", "N gt one",
                    says="NotImplemented: .*; a filter compares .* text goes in single quotes")
+        self.fails(2, "query", "Log", "PartitionKey eq 'a",
+                   says="a text of the filter has no quote at its end: PartitionKey eq 'a")
         self.assertEqual(self.ok("explain", "Log", "false").splitlines()[0], "plan:    none")
 
     @needs_tavolad("it does not look at the types of properties")

@@ -2,7 +2,7 @@
 
 import json
 
-from tavola import TavolaTest
+from tavola import IS_AZURITE, TavolaTest
 
 NOWHERE = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=YQ==;" \
           "TableEndpoint=http://127.0.0.1:1/a"
@@ -120,8 +120,9 @@ class Values(TavolaTest):
         for words, count in ((("Age eq ?", "30:int32"), 1), (("Age eq ?", "30"), 0),
                              (("T eq ?", "a:b"), 1), (("U eq ?", "x:int32:string"), 1),
                              (("T eq '?' or T eq ?", "a:b"), 1)):
+            says = "" if count or IS_AZURITE else r"warning: Age is Int32 .*\nwarning: a value .*\n"
             with self.subTest(words):
-                self.assertEqual(self.ok("count", "Values", *words), f"{count}\n")
+                self.assertEqual(self.ok("count", "Values", *words, says=says), f"{count}\n")
         for words, says in ((("Age eq ?",), "0 values"), (("Age eq ?", "1:int32", "2"), "2 values"),
                             (("Age eq 1", "1"), "1 value"), (("Age eq ?", "30:int"), "not a type"),
                             (("Age eq ?", "x:int32"), "not of type int32"),

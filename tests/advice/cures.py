@@ -278,7 +278,7 @@ def run_jobs(command, folder, cases, codes, language, suffix, connection):
     for n, case in enumerate(cases):
         file = folder / f"cure{n}.{suffix}"
         file.write_text(codes[n][language] + "\n")
-        jobs.append({"file": str(file), "table": f"Steps{suffix}{n}", "c": case.c, "steps": steps_of(case)})
+        jobs.append({"file": str(file), "class": f"PeopleN{n}Keys", "table": f"Steps{suffix}{n}", "c": case.c, "steps": steps_of(case)})
     (folder / f"jobs.{suffix}.json").write_text(json.dumps(jobs))
     return json.loads(output(*command, connection, folder / f"jobs.{suffix}.json", cwd=folder))
 
@@ -361,9 +361,8 @@ def give(client, table, entities):
 LANGUAGES = {"Python": (run_python, "py"), "JavaScript": (run_javascript, "mjs"), "C": (run_c, "c")}
 
 
-def check_language(language, cases, codes, server, folder):
+def check_language(language, cases, codes, server, folder, run, suffix):
     """What is wrong, by lines."""
-    run, suffix = LANGUAGES[language]
     client = Client(server.table_port)
     problems = []
     for n, case in enumerate(cases):
@@ -438,15 +437,16 @@ def check_texts(case, proposal, code):
     return problems
 
 
-def run(server, admin, make_traffic, wait_for_sample):
-    """What is wrong, by lines."""
+def run(server, admin, make_traffic, wait_for_sample, languages=LANGUAGES):
+    """What is wrong, by lines; `languages` are {name: (how its code is run, how its files end)}."""
     problems, codes = [], []
     for n, case in enumerate(CASES):
         proposal, code = take_code(case, admin, make_traffic(n), wait_for_sample)
         problems += check_texts(case, proposal, code)
         codes.append(code)
     with tempfile.TemporaryDirectory(prefix="tavola-cures-") as name:
-        for language in LANGUAGES:
-            problems += check_language(language, CASES, codes, server, pathlib.Path(name))
-        problems += check_order(admin, server, make_traffic, pathlib.Path(name))
+        for language, how in languages.items():
+            problems += check_language(language, CASES, codes, server, pathlib.Path(name), *how)
+        if languages is LANGUAGES:
+            problems += check_order(admin, server, make_traffic, pathlib.Path(name))
     return problems

@@ -172,7 +172,7 @@ def run_file(path):
     return passed, failed
 
 
-def run_cures():
+def run_cures(languages=cures.LANGUAGES):
     with Server(*FLAGS) as server:
         admin, made = Admin(server), []
 
@@ -180,12 +180,12 @@ def run_cures():
             made.append(Traffic(server, admin, f"N{number}"))
             return made[-1]
 
-        problems = cures.run(server, admin, traffic, wait_for_sample)
+        problems = cures.run(server, admin, traffic, wait_for_sample, languages)
         for one in made:
             one.close()
     for problem in problems:
         print(f"  {problem}")
-    print(f"  cures: {len(cures.CASES)} cases in {', '.join(cures.LANGUAGES)}" +
+    print(f"  cures: {len(cures.CASES)} cases in {', '.join(languages)}" +
           (f", {len(problems)} FAILED\n  {seed.repeat('advice', CURES)}" if problems else ""))
     return max(0, len(cures.CASES) - len(problems)), len(problems)
 

@@ -1,7 +1,7 @@
 // Queues and blobs, and what is set for a whole service.
 
 import assert from "node:assert/strict";
-import { ask, close, eventually, go, open, test, toastSays, tool } from "./page.mjs";
+import { ask, close, eventually, go, open, test, toastSays, tool, violations } from "./page.mjs";
 import { endpoints } from "./service.mjs";
 
 const queuePath = (rest) => `/api/queue/devstoreaccount1/${rest}`;
@@ -69,6 +69,7 @@ test("messages are dequeued, deleted and put back", async () => {
   await page.click(".taken >> text=/^Dequeue$/ >> nth=1");
   await toastSays(page, /3 messages dequeued/);
   await eventually(async () => assert.deepEqual(await texts(page), ["job 4", "job 5", "job 1", "job 2", "job 3"]));
+  assert.deepEqual(await violations(page), []);
   await page.click("[aria-label='Delete message 1']");
   await toastSays(page, /1 message deleted/);
   await page.click("[aria-label='Put back message 2']");
@@ -200,6 +201,7 @@ test("snapshots are taken, opened, promoted and deleted", async () => {
   await toastSays(page, /Saved/);
   await page.click("text=Take a snapshot");
   await page.waitForSelector("text=2 snapshots");
+  assert.deepEqual(await violations(page), []);
   await page.click(".list tbody tr:nth-child(2) a");
   await page.waitForSelector("text=A snapshot, as it was then.");
   assert.equal(await page.textContent(".whole"), "first");
@@ -239,6 +241,7 @@ test("CORS rules of a service are set, and browsers are answered by them", async
   await page.keyboard.type("*");
   await page.click("text=Save CORS");
   await toastSays(page, /CORS saved/);
+  assert.deepEqual(await violations(page), []);
   const preflight = (origin, method) => fetch(`${queue}/any`, { method: "OPTIONS", headers: { origin, "access-control-request-method": method } }).then((reply) => reply.status);
   assert.deepEqual([await preflight("http://two.example", "PUT"), await preflight("http://three.example", "PUT"), await preflight("http://three.example", "GET")], [200, 403, 200]);
   // A mistake is told in the service's words, and nothing is set.

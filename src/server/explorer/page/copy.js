@@ -28,9 +28,50 @@ async function removeEmpty(table) {
   return true;
 }
 
+// --- what came of it ---
+
 const isOrAre = number => `${entities(number)} ${number === 1 ? 'is' : 'are'}`;
 const lineOfKept = (kept, to) => kept > 0 && ` ${isOrAre(kept)} newer in ${to} than here, and left alone in both.`;
 const lineOfGone = (gone, to) => gone > 0 && ` ${isOrAre(gone)} in ${to} that somebody has deleted here meanwhile.`;
+const there = to => h('a', { href: link('t', to, 'rows') }, to);
+
+const copied = (table, to, { same, brought, kept, extra }) => [
+  brought === 0 ? [`Compared: ${entities(same)} in `, there(to), kept ? ' are the same as here.' : ', the same as here.']
+    : [`${table} is written to all the time. `, there(to), ` had all of it but ${entities(brought)}, which ${brought === 1 ? 'was' : 'were'} brought over in the last look; there may be more by now.`],
+  lineOfKept(kept, to), lineOfGone(extra, to)];
+
+const moved = (table, to, { moved: number, left, kept, gone }, remove) => [
+  `${entities(number)} moved to `, there(to),
+  left === 0 ? `. ${table} is empty now. ` : left === kept ? '.' : `. ${table} is written to all the time: it had ${entities(left)} when it was last looked at. Stop those programs, and rename it again. `,
+  lineOfKept(kept, to), lineOfGone(gone, to), left === 0 && h('button', { class: 'btn small', type: 'button', onclick: remove }, 'Delete the empty table')];
+
+// --- doing it ---
+
+/** The table that it goes to: a new one, or that of a copy which was begun here. */
+async function make(table, to) {
+  const earlier = begun(table);
+  try { await api.createTable(to); } catch (error) { if (error.code !== 'TableAlreadyExists' || earlier?.to !== to) throw error; return earlier; }
+  keep(table, { to, isMoving: false });
+  refreshTree();
+  return { to, isMoving: false };
+}
+
+/** What came of it, as nodes; `on`: {signal, report, remove}. */
+async function run(table, to, isRename, on) {
+  const state = await make(table, to);
+  let extra = 0;
+  if (!isRename || !state.isMoving) {
+    await copyPolicies(table, to);
+    const sums = await copyEntities(table, to, on);
+    extra = state.isMoving ? 0 : sums.extra; // else it is what was moved
+    if (!isRename && sums.brought === 0 && !state.isMoving) keep(table, null);
+    if (!isRename) return copied(table, to, { ...sums, extra });
+  }
+  keep(table, { to, isMoving: true });
+  const sums = await moveEntities(table, to, on);
+  if (sums.left === 0) keep(table, null);
+  return moved(table, to, { ...sums, gone: sums.gone + extra }, on.remove);
+}
 
 export function copySection(table) {
   const before = begun(table);
@@ -41,37 +82,9 @@ export function copySection(table) {
   const buttons = [h('button', { class: 'btn', type: 'button', onclick: () => start(false) }, 'Copy'), h('button', { class: 'btn', type: 'button', onclick: () => start(true) }, 'Rename')];
   const setRunning = on => { stopButton.hidden = !on; for (const each of [...buttons, field]) each.disabled = on; };
 
-  async function make(to) {
-    const earlier = begun(table);
-    try { await api.createTable(to); } catch (error) { if (error.code !== 'TableAlreadyExists' || earlier?.to !== to) throw error; return earlier; }
-    keep(table, { to, isMoving: false });
-    refreshTree();
-    return { to, isMoving: false };
-  }
-
-  async function run(to, isRename) {
-    const total = factsOf(table)?.entities, on = { signal: stop.signal, report: (what, seen) => { if (seen % 100 === 0) put(progress, `${what}: ${count(seen)}${total ? ` of about ${count(total)}` : ''}`); } };
-    const state = await make(to);
-    let extra = 0;
-    if (!isRename || !state.isMoving) {
-      put(progress, 'Copying');
-      await copyPolicies(table, to);
-      const sums = await copyEntities(table, to, on);
-      extra = state.isMoving ? 0 : sums.extra; // else it is what was moved
-      if (!isRename && sums.brought === 0 && !state.isMoving) keep(table, null);
-      if (!isRename) return copied(to, { ...sums, extra });
-    }
-    keep(table, { to, isMoving: true });
-    const sums = await moveEntities(table, to, on);
-    if (sums.left === 0) keep(table, null);
-    return moved(to, { ...sums, gone: sums.gone + extra });
-  }
-
-  const there = to => h('a', { href: link('t', to, 'rows') }, to);
-  const copied = (to, { same, brought, kept, extra }) => put(progress, brought === 0 ? [`Compared: ${entities(same)} in `, there(to), kept ? ' are the same as here.' : ', the same as here.'] : [`${table} is written to all the time. `, there(to), ` had all of it but ${entities(brought)}, which ${brought === 1 ? 'was' : 'were'} brought over in the last look; there may be more by now.`], lineOfKept(kept, to), lineOfGone(extra, to));
-  function moved(to, { moved: number, left, kept, gone }) {
-    put(progress, `${entities(number)} moved to `, there(to), left === 0 ? `. ${table} is empty now. ` : left === kept ? '.' : `. ${table} is written to all the time: it had ${entities(left)} when it was last looked at. Stop those programs, and rename it again. `, lineOfKept(kept, to), lineOfGone(gone, to),
-      left === 0 && h('button', { class: 'btn small', type: 'button', onclick: () => remove() }, 'Delete the empty table'));
+  function report(what, seen) {
+    const total = factsOf(table)?.entities;
+    if (seen % 100 === 0) put(progress, `${what}: ${count(seen)}${total ? ` of about ${count(total)}` : ''}`);
   }
 
   async function remove() {
@@ -90,7 +103,8 @@ export function copySection(table) {
     stop = new AbortController();
     setRunning(true);
     stopButton.focus();
-    try { await run(to, isRename); say(progress.textContent); } catch (error) {
+    put(progress, 'Copying');
+    try { put(progress, await run(table, to, isRename, { signal: stop.signal, report, remove })); say(progress.textContent); } catch (error) {
       const rest = begun(table)?.to === to ? `Every entity is in ${table} or in ${to}; the same button goes on.` : '';
       put(progress, error.name === 'AbortError' ? 'Stopped. ' : '', rest);
       if (error.name !== 'AbortError') put(trouble, troubleBox(error));

@@ -59,3 +59,16 @@ export const deleteMessage = (queue, message) => service('DELETE', one(queue, me
 export const putBack = (queue, message) => service('PUT', one(queue, message, '&visibilitytimeout=0'));
 
 export const clearMessages = queue => service('DELETE', path(queue));
+
+/** What a program has given up on goes to another queue: put there first, then taken out.  How many. */
+export async function moveAll(queue, to) {
+  let moved = 0;
+  for (let list; (list = await dequeue(queue, 32, 60)).length > 0;) {
+    for (const message of list) {
+      await putMessage(to, message.stored);
+      await deleteMessage(queue, message);
+      moved++;
+    }
+  }
+  return moved;
+}

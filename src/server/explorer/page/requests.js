@@ -15,19 +15,24 @@ const rowOf = each => h('tr', null, h('td', { class: 'nowrap num', 'data-name': 
   h('td', { class: 'r', 'data-name': 'Took' }, milliseconds(each.us / 1000)), h('td', { class: 'r', 'data-name': 'In, out' }, `${bytes(each.bytesIn)}, ${bytes(each.bytesOut)}`),
   h('td', { title: `${each.agent}, request ${each.requestId}`, 'data-name': 'From' }, each.peer, ' ', h('span', { class: 'muted' }, each.agent.split(' ')[0])));
 
+/** {node, fits}: which requests are wanted; `changed()` is told when it is others. */
+function filter(changed) {
+  let service = '';
+  const field = h('input', { class: 'field', type: 'search', placeholder: 'Only requests with', 'aria-label': 'Only requests with this text', oninput: changed });
+  const failed = h('input', { type: 'checkbox', onchange: changed }), seg = h('span', { class: 'seg', role: 'group', 'aria-label': 'Service' });
+  const draw = () => put(seg, Object.entries(SERVICES).map(([id, name]) => h('button', { 'aria-pressed': String(id === service), onclick: () => { service = id; draw(); seg.querySelector('[aria-pressed="true"]').focus(); changed(); } }, name)));
+  draw();
+  return {
+    node: [field, seg, h('label', { class: 'row' }, failed, 'Refused or failed')],
+    fits: each => (!service || each.service === service) && (!failed.checked || each.status >= 400) && textOf(each).includes(field.value.toLowerCase()),
+  };
+}
+
 export async function show() {
-  let after = 0, isOpen = true, isPaused = false, timer, turn = 0, kept = [], missed = 0, hasGap = false, service = '';
+  let after = 0, isOpen = true, isPaused = false, timer, turn = 0, kept = [], missed = 0, hasGap = false;
   const body = h('tbody'), note = h('p', { class: 'muted' }), state = h('span', { class: 'sr', role: 'status' });
-  const field = h('input', { class: 'field', type: 'search', placeholder: 'Only requests with', 'aria-label': 'Only requests with this text', oninput: () => draw() });
-  const failed = h('input', { type: 'checkbox', onchange: () => draw() });
-  const seg = h('span', { class: 'seg', role: 'group', 'aria-label': 'Service' });
   const pause = h('button', { class: 'btn', onclick: () => setPaused(!isPaused) }, 'Pause');
-
-  const fits = each => (!service || each.service === service) && (!failed.checked || each.status >= 400) && textOf(each).includes(field.value.toLowerCase());
-
-  function drawSeg() {
-    put(seg, Object.entries(SERVICES).map(([id, name]) => h('button', { 'aria-pressed': String(id === service), onclick: () => { service = id; drawSeg(); seg.querySelector('[aria-pressed="true"]').focus(); draw(); } }, name)));
-  }
+  const { node: bar, fits } = filter(() => draw());
 
   function drawNote(number) {
     put(note, kept.length === 0 ? 'Nothing yet: this list begins when it is opened. Send a request.' : [`${plural(number, 'request')}${number > SHOWN ? `, the latest ${SHOWN} shown` : ''}`, missed > 0 && `, ${count(missed)} left out because there were too many`, '.', hasGap && ' Some are missing: nobody has looked for a minute.']);
@@ -76,11 +81,10 @@ export async function show() {
     if (isOpen && !isPaused) timer = setTimeout(function again() { if (document.hidden) timer = setTimeout(again, 1000); else look(); }, 1000);
   }
 
-  drawSeg();
   await look();
   return {
     nodes: [topBar('Requests', '', pause, h('button', { class: 'btn quiet', onclick: () => { kept = []; missed = 0; hasGap = false; draw(); } }, 'Clear')),
-      h('div', { class: 'pad' }, h('div', { class: 'row' }, field, seg, h('label', { class: 'row' }, failed, 'Refused or failed'), h('span', { class: 'grow' }), h('a', { href: link('server') }, 'Server')),
+      h('div', { class: 'pad' }, h('div', { class: 'row' }, bar, h('span', { class: 'grow' }), h('a', { href: link('server') }, 'Server')),
         h('p', { class: 'soft' }, 'As they are answered, without those of this page; times are UTC. No query string is kept.'), note, state,
         h('div', { class: 'scrollx' }, h('table', { class: 'list stack requests' }, h('thead', null, h('tr', null, ['At', 'Operation', 'Request', 'Status', 'Took', 'In, out', 'From'].map(name => h('th', { scope: 'col', class: name === 'Took' || name === 'In, out' ? 'r' : null }, name)))), body)))],
     leave: () => { isOpen = false; turn++; clearTimeout(timer); },

@@ -267,10 +267,14 @@ void tv_judge_etag_contention(tv_judging *j, const tv_evidence_row *row)
     tv_severity severity = TV_SEVERITY_WARNING;
     tv_finding *finding;
 
-    if (conflicts < TV_THRESHOLD(j, P03, conflicts) || ratio < TV_THRESHOLD(j, P03, ratio))
-        return;
-    if (conflicts >= TV_THRESHOLD(j, P03, error_conflicts) &&
-        ratio >= TV_THRESHOLD(j, P03, error_ratio))
+    if (conflicts < TV_THRESHOLD(j, P03, conflicts) || ratio < TV_THRESHOLD(j, P03, ratio)) {
+        /* At a small rate: half of the writes and more. */
+        if (conflicts < TV_THRESHOLD(j, P03, few_conflicts) ||
+            ratio < TV_THRESHOLD(j, P03, few_ratio))
+            return;
+        severity = TV_SEVERITY_INFO;
+    } else if (conflicts >= TV_THRESHOLD(j, P03, error_conflicts) &&
+               ratio >= TV_THRESHOLD(j, P03, error_ratio))
         severity = TV_SEVERITY_ERROR;
     finding = tv_find(j, TV_RULE_P03, severity, TV_CONFIDENCE_CERTAIN);
     if (!tv_is_run(j))

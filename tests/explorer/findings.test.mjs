@@ -115,12 +115,13 @@ test("every rule has a place on the map, and what whatif cannot try has no comma
     const proposal = (pattern, partitionKey, rowKey, columns = null) => whatifCommand({ table: "T", cure: { proposal: { pattern, partitionKey, rowKey, columns } } });
     return [
       placeOnMap({ code: "P03", map: { ...map, fromKey: ["a", "1"], toKey: ["a", "1"] }, subject: { rowKey: "1" } }, now), placeOnMap({ code: "P01", map: { ...map, fromKey: ["a", ""], toKey: ["a"] } }, now), placeOnMap({ code: "Q01", map }, now + day).g, placeOnMap({ code: "Q01", map }, now + 9 * day).g, placeOnMap({ code: "W01" }, now),
-      proposal("intra-partition-secondary-index", "{PartitionKey}", "it's_{Email:lower}", ["A", "B"]), proposal("spread-partition", "{PartitionKey}_{RowKey:hash(16)}", "{RowKey}"), proposal("split-counter", "{PartitionKey}", "{RowKey}_{bucket:2}"), proposal("log-tail", "{Due:x}", "{RowKey}"),
+      proposal("intra-partition-secondary-index", "{PartitionKey}", "it's_{Email:lower}", ["A", "B"]), proposal("spread-partition", "{PartitionKey}_{RowKey:hash(16)}", "{RowKey}"), proposal("split-counter", "{PartitionKey}", "{RowKey}_{bucket:2}"), proposal("log-tail", "{Due:x}", "{RowKey}"), proposal("log-tail", "{PartitionKey}", "{Timestamp:inv}_{RowKey}"),
     ];
   });
   assert.deepEqual(cases, [
     { m: "conflicts", x: "1794909180,1794910080", y: '[["a","1"],["a","1",""]]' }, { m: "reads", x: "1794909180,1794910080", y: JSON.stringify([["a"], ["a", "\u0002"]]) }, "10m", "1h", { m: "deletes" },
     "tavola whatif run.trace --table T --copy 'PartitionKey={PartitionKey};RowKey=it'\\''s_{Email:lower};Columns=A,B'", "tavola whatif run.trace --table T --key 'PartitionKey={PartitionKey}_{RowKey:hash(16)};RowKey={RowKey}'", "", "",
+    "tavola whatif run.trace --table T --key 'PartitionKey={PartitionKey};RowKey={Timestamp:inv}_{RowKey}'",
   ]);
   await close(page);
 });

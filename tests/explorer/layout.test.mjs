@@ -1,9 +1,11 @@
 // Where things stand: each view, light and dark, on a phone, a tablet and two desks.
 //
-// EXPLORER_TEST_SHOTS=FOLDER keeps a picture of each, to look at.
+// EXPLORER_TEST_SHOTS=FOLDER keeps a picture of each, to look at; EXPLORER_TEST_RECORD=1 writes layout.json,
+// where everything stands, anew; EXPLORER_TEST_ONLY=WORDS takes the views that have these in their names.
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
+import { boxes, differences, drawn, problems } from "./layout.mjs";
 import { ask, before, close, control, go, importTable, open, test } from "./page.mjs";
 import { Tables, endpoints } from "./service.mjs";
 
@@ -52,6 +54,11 @@ const VIEWS = {
   queue: ["q/orders-to-ship", ".putbox"], container: ["c/photos", ".list"], advice: ["advice", ".adv"], sas: ["sas", ".sasout pre"], "sas, explained": ["sas/explain", ".putbox"], server: ["server", ".chart"], help: ["help", ".keys"],
 };
 
+// What the reference has of each view.
+const LANDMARKS = [".side", ".top", ".tabs", ".qwrap", ".form", ".qopts", ".planpanel", ".browse", ".ruler", ".grid", ".status", ".insp", ".props", ".ift", ".ends", ".steps > *", ".next", ".chart", ".logbox", ".hbar", ".hmap", ".heatbox", "main .card", ".sasform", ".sasout", ".putbox", "main .list", ".keys > *"];
+// What may be wider than its place: it scrolls by itself.
+const SIDEWAYS = [".grid", ".tabs", ".scrollx", ".scroll", "main .list"];
+
 /** Whether all that elements have is to be seen; `of` are those that are not. */
 const cut = (page, selector) => page.$$eval(selector, (all) => all.filter((each) => each.offsetParent && each.scrollWidth > each.clientWidth).map((each) => each.textContent));
 const box = (page, selector) => page.$eval(selector, (each) => { const { width, height } = each.getBoundingClientRect(); return { width, height }; });
@@ -97,19 +104,69 @@ test("queries are to be read on a phone, on a tablet and on a desk", async () =>
   }
 });
 
-if (SHOTS) test("a picture of each", async () => {
-  for (const [width, height] of Object.entries(SIZES)) {
-    const page = await open({ width: Number(width), height });
-    for (const [name, [view, selector, act]] of Object.entries(VIEWS)) {
-      if (process.env.EXPLORER_TEST_ONLY && !name.match(process.env.EXPLORER_TEST_ONLY)) continue;
-      await go(page, "nothing");
-      await go(page, view, selector);
-      await act?.(page);
-      for (const theme of ["light", "dark"]) {
-        await page.evaluate((on) => { document.documentElement.dataset.theme = on; }, theme);
-        await page.screenshot({ path: `${SHOTS}/${width} ${name} ${theme}.png` });
-      }
+/** All views at all sizes: look(page, name, width) at each. */
+async function walk(look) {
+  const page = await open({ width: 1440, height: 900 });
+  await page.emulateMedia({ reducedMotion: "reduce" }); // what slides is not where it will be
+  for (const [name, [view, selector, act]] of Object.entries(VIEWS)) {
+    if (!name.match(process.env.EXPLORER_TEST_ONLY || "")) continue;
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await go(page, "nothing");
+    await go(page, view, selector);
+    await act?.(page);
+    await page.evaluate(() => { document.activeElement?.blur(); document.querySelector(".toast")?.remove(); });
+    for (const width of Object.keys(SIZES).map(Number)) {
+      await page.setViewportSize({ width, height: SIZES[width] });
+      await page.evaluate(drawn);
+      await look(page, name, width);
     }
-    await close(page);
   }
+  await close(page);
+}
+
+test("in all views at all sizes nothing overlaps, nothing is cut off, and nothing scrolls sideways that should not", async () => {
+  const wrong = [];
+  await walk(async (page, name, width) => { for (const text of await page.evaluate(problems, SIDEWAYS)) wrong.push(`${name} at ${width}: ${text}`); });
+  assert.deepEqual(wrong, []);
+});
+
+test("what overlaps, is cut or scrolls sideways is seen as such", async () => {
+  const page = await open({ width: 1024, height: 768 });
+  const seen = async (style, words) => {
+    await page.evaluate((text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text); document.adoptedStyleSheets = [sheet]; }, style);
+    assert.match((await page.evaluate(problems, SIDEWAYS)).join("; "), words);
+    await page.evaluate(() => { document.adoptedStyleSheets = []; });
+    assert.deepEqual(await page.evaluate(problems, SIDEWAYS), []);
+  };
+  await go(page, "account", ".list");
+  await seen(".sect { margin-bottom: -24px; }", /"Tables" lies below|"Tables" and "Name" overlap/);
+  await seen(".top .btn { width: 30px; overflow: hidden; }", /"New table" is cut by \d+/);
+  await seen(".pad > section { min-width: 2000px; }", /\.pad.* scrolls sideways/);
+  await seen(".pad { min-width: 2000px; }", /the page is \d+ wide/);
+  await seen(".side::after { position: fixed; inset: 0; content: ''; }", /"Tables" lies below nav\.side/);
+  await close(page);
+});
+
+test("everything stands where it has stood, light and dark", async () => {
+  const file = new URL("layout.json", import.meta.url), found = {}, wrong = [];
+  await walk(async (page, name, width) => {
+    const light = await page.evaluate(boxes, LANDMARKS);
+    await page.evaluate(() => { document.documentElement.dataset.theme = "dark"; });
+    wrong.push(...differences(light, await page.evaluate(boxes, LANDMARKS)).map((text) => `${name} at ${width}, dark: ${text}`));
+    await page.evaluate(() => { document.documentElement.dataset.theme = "light"; });
+    (found[name] ||= {})[width] = light;
+  });
+  if (process.env.EXPLORER_TEST_RECORD) await fs.writeFile(file, `${JSON.stringify(found, null, 1).replace(/\[\s+(-?\d+),\s+(-?\d+),\s+(-?\d+),\s+(-?\d+)\s+\]/g, "[$1, $2, $3, $4]")}\n`);
+  const wanted = JSON.parse(await fs.readFile(file, "utf8"));
+  for (const [name, sizes] of Object.entries(found)) for (const [width, all] of Object.entries(sizes)) wrong.push(...differences(wanted[name]?.[width] || {}, all).map((text) => `${name} at ${width}: ${text}`));
+  assert.deepEqual(wrong, []);
+});
+
+if (SHOTS) test("a picture of each", async () => {
+  await walk(async (page, name, width) => {
+    for (const theme of ["light", "dark"]) {
+      await page.evaluate((on) => { document.documentElement.dataset.theme = on; }, theme);
+      await page.screenshot({ path: `${SHOTS}/${width} ${name} ${theme}.png` });
+    }
+  });
 });

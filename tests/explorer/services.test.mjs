@@ -223,30 +223,6 @@ test("snapshots are taken, opened, promoted and deleted", async () => {
   await close(page);
 });
 
-test("a blob of any name is opened, changed, kept in a snapshot and promoted", async () => {
-  const page = await open();
-  await makeContainer(page, "names");
-  for (const name of ["100%/a?b#c&d='e'.txt", "\u00fc/\u65e5 \ud83d\ude00.txt", "a/snapshot=1/b+c.txt"]) {
-    const path = `names/${name.split("/").map(encodeURIComponent).join("/")}`;
-    await putBlob(page, path, "before");
-    await go(page, `c/names/${encodeURIComponent(name.split("/")[0])}/`, ".list, main p");
-    if (name.split("/").length > 2) await page.click(".list a:has-text('snapshot=1')");
-    await page.click(`.list tbody a >> nth=0`);
-    await page.waitForSelector("textarea.text");
-    await page.click("text=Take a snapshot");
-    await page.waitForSelector("text=1 snapshot");
-    await page.fill("textarea.text", "after");
-    await page.press("textarea.text", "Control+s");
-    await toastSays(page, /Saved/);
-    assert.equal(await textOf(page, path), "after");
-    await page.click("text=/^Promote$/");
-    await page.click("dialog .danger");
-    await page.waitForFunction(() => document.querySelector("textarea.text").value === "before");
-    assert.equal(await textOf(page, path), "before");
-  }
-  await close(page);
-});
-
 const PROPERTIES = "?restype=service&comp=properties";
 const settingsOf = async (page, kind) => (await ask(page, "GET", `/api/${kind}/devstoreaccount1/${PROPERTIES}`)).text;
 const rule = (page, number) => page.locator("fieldset.card").nth(number - 1);

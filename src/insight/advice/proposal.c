@@ -505,7 +505,6 @@ tv_proposal tv_propose_time_key(const tv_judging *j, const tv_evidence_shape *sh
     add_range(&filter, TV_LIT(""), &range, 1, separator, is_newest);
     proposal.filter_after = take(j, &filter);
     add_note(&proposal, TV_LIT("the time is that of the insert, which an update does not change"));
-    add_note(&proposal, TV_LIT("who knows an entity by its RowKey needs its time, too"));
     finish(j, shape, 0, &proposal);
     return proposal;
 }

@@ -24,14 +24,12 @@ function costOf(finding) {
 
 const planOfFinding = finding => finding.code === 'Q01' || finding.code === 'Q02' || finding.code === 'Q10' ? 'table' : finding.code === 'Q03' || finding.code === 'Q04' || finding.code === 'Q05' ? 'partition' : finding.code === 'Q08' ? 'point' : 'range';
 
-let wanted = ''; // the language that somebody has chosen, also when findings are drawn again
-
 function code(finding) {
   const box = h('div', { class: 'code' });
   const codes = Object.fromEntries((finding.cure.code || []).map(({ language, text }) => [language, text])), languages = Object.keys(codes);
   if (!languages.length) return null;
-  let chosen = codes[wanted] ? wanted : languages[0]; // the server has that of the clients first
-  const draw = () => put(box, h('div', { class: 'bar' }, h('span', { class: 'seg', role: 'group', 'aria-label': 'Language' }, languages.map(name => h('button', { 'aria-pressed': String(name === chosen), onclick: () => { chosen = wanted = name; draw(); box.querySelector('[aria-pressed="true"]').focus(); } }, name))), h('span', { class: 'grow' }), copyButton(() => codes[chosen], 'Code')), h('pre', { tabindex: '0', role: 'region', 'aria-label': `${chosen} code` }, codes[chosen]));
+  let chosen = languages[0];
+  const draw = () => put(box, h('div', { class: 'bar' }, h('span', { class: 'seg', role: 'group', 'aria-label': 'Language' }, languages.map(name => h('button', { 'aria-pressed': String(name === chosen), onclick: () => { chosen = name; draw(); box.querySelector('[aria-pressed="true"]').focus(); } }, name))), h('span', { class: 'grow' }), copyButton(() => codes[chosen], 'Code')), h('pre', { tabindex: '0', role: 'region', 'aria-label': `${chosen} code` }, codes[chosen]));
   draw();
   return box;
 }
@@ -66,7 +64,7 @@ function body(finding, refresh) {
   return h('div', { class: 'in' },
     h('div', { class: 'two' },
       h('section', null, h('h3', null, 'Seen'), h('p', null, seen)),
-      h('section', null, h('h3', null, 'What to do'), h('p', null, cure.text), cure.functions?.length > 0 && (!finding.languages?.length || finding.languages.includes('C')) && h('p', { class: 'muted' }, 'In C: ', cure.functions.map((name, i) => [i > 0 && ', ', h('code', null, name)])))),
+      h('section', null, h('h3', null, 'What to do'), h('p', null, cure.text), cure.functions?.length > 0 && h('p', { class: 'muted' }, 'In C: ', cure.functions.map((name, i) => [i > 0 && ', ', h('code', null, name)])))),
     change(finding, proposal),
     proposal?.notes?.length > 0 && h('ul', { class: 'plain' }, proposal.notes.map(note => h('li', { class: 'soft' }, note))),
     code(finding),

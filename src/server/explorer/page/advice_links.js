@@ -3,8 +3,8 @@
 // --- the command that replays a trace ---
 
 const PLACEHOLDER = /^[^:{}]+(:(pad\(\d+\)|ticks|inv|date\(\w+\)|lower|first\(\d+\)|hash\(\d+\)))?$/;
-const COPIES = new Set(['intra-partition-secondary-index', 'inter-partition-secondary-index']);
-const KEYS = new Set(['log-tail', 'finer-partition-key', 'spread-partition', 'padded-number']);
+const COPIES = new Set(['intra-partition-secondary-index', 'inter-partition-secondary-index', 'log-tail']);
+const KEYS = new Set(['finer-partition-key', 'spread-partition', 'padded-number']);
 const shellQuoted = text => `'${text.replace(/'/g, `'\\''`)}'`;
 
 /** `tavola whatif ...` for a proposal; '' when it proposes no keys that whatif could try. */

@@ -1,7 +1,6 @@
 // The text of a small blob, to look at and to change.
 
 import { h, put, bytes, toast, ask } from './dom.js';
-import { currentAccount } from './api.js';
 import { troubleBox } from './shell.js';
 import { isHeaderText, writeText } from './blobs.js';
 
@@ -28,7 +27,7 @@ export function editable(blob, data) {
 
 /** {node, moved, leave}: `saved(written)` is told of what was written, `again()` reads the blob anew; moved(etag): this page has changed something else of it. */
 export function textEditor(container, blob, { text, ends }, { saved, again }) {
-  const key = [currentAccount(), container, blob.name].join('/'), draft = drafts.get(key);
+  const key = [container, blob.name].join('/'), draft = drafts.get(key);
   const field = h('textarea', { class: 'field mono text', rows: Math.min(28, Math.max(6, text.split('\n').length + 1)), 'aria-label': `Text of ${blob.name}`, dir: 'auto', spellcheck: 'false', autocomplete: 'off' });
   const trouble = h('div', { role: 'alert' }), note = h('span', { class: 'muted' });
   const button = h('button', { class: 'btn primary', onclick: () => save() }, 'Save', h('kbd', null, 'Ctrl S'));

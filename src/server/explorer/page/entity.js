@@ -87,7 +87,7 @@ class Row {
 
   check() {
     const problem = this.problem();
-    this.field?.setAttribute('aria-invalid', String(!!problem));
+    this.field?.setAttribute('aria-invalid', String(!!problem && !this.isForgotten));
     this.node.classList.toggle('changed', this.isChanged && !this.editor.isInsert);
     this.node.classList.toggle('removed', this.isRemoved);
     if (this.isKey && this.editor.isInsert && this.text === '') { this.askWhetherEmpty(); return; }

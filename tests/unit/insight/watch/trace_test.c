@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "insight/advice/language.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "check.h"
@@ -94,7 +93,6 @@ TEST(what_the_recorder_is_told_comes_back)
                             .duration_ns = 5000,
                             .bytes_out = 77,
                             .request_id = 9,
-                            .client = {.agent = TV_LIT("payroll/2 tavola/1.0.0 Linux")},
                             .source = TV_LIT("a.c:7"),
                             .query = {.filter = filter,
                                       .plan = TV_PLAN_PARTITION,
@@ -124,8 +122,6 @@ TEST(what_the_recorder_is_told_comes_back)
     CHECK_INT(last.shape.comparisons, 2);
     CHECK(last.event.op == event.op && last.event.status == 200 && last.event.bytes_out == 77);
     CHECK(last.event.request_id == 9 && tv_slice_eq(last.event.source, event.source));
-    CHECK(tv_slice_eq(last.event.client.agent, TV_LIT("tavola/1.0.0")));
-    CHECK_INT(last.event.client.language, 1 + TV_LANGUAGE_C);
     CHECK(last.event.query.plan == TV_PLAN_PARTITION && last.event.query.end == TV_PAGE_END_TOP);
     CHECK(last.event.query.has_residual && last.event.query.has_top && last.event.query.top == 3);
     CHECK(last.event.query.examined == 40 && last.event.query.returned == 3);

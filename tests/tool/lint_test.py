@@ -226,7 +226,9 @@ class Configuration(LintTest):
         text = self.lint(0, "--since", mark)
         self.assertIn("0 findings, 1 in the baseline", text)
         self.query("Email ge 'x'")
-        self.assertIn("1 finding (", self.lint(1, "--since", mark))
+        text = self.lint(1, "--since", mark)
+        self.assertIn("1 finding (", text)
+        self.assertRegex(text, r"(?m)^  seen   In \d+ seconds? of the run, \d+ quer(y|ies) read ")
 
         mark = self.mark()
         self.query("PartitionKey eq 'p1' and RowKey eq 'r001'")

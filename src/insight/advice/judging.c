@@ -56,6 +56,7 @@ tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confid
     finding->title = tv_slice_of(tv_rule_info_of(rule)->title);
     finding->from_ticks = j->rate.from_ticks;
     finding->to_ticks = j->evidence->to_ticks;
+    finding->is_of_run = tv_is_run(j);
     set_id(j, finding, "");
     set_languages(finding, j->table->languages);
     tv_arena_grow(j->arena, &j->found.items, j->found.count, &j->found.size, 64);

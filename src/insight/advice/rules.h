@@ -179,6 +179,7 @@ typedef struct tv_finding {
     tv_slice title;                  /* {pk} stands for the PartitionKey */
     tv_slice cure;                   /* empty: the rule's own */
     int64_t from_ticks, to_ticks;    /* the window it was found in */
+    bool is_of_run;                  /* whose clock may be a trace's; such a finding is not kept */
     tv_cost cost;
     tv_field fields[TV_FINDING_FIELDS_MAX];
     size_t field_count;

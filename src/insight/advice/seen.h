@@ -6,7 +6,8 @@
  *     {name%}           a share as percent: 92 %
  *     {name%of}         the same before a number: `all of`, `92 % of`, `none of`
  *     {name#one|many}   the value and a noun: 1 query, 412 queries
- *     {window}          the time that was looked at: `the 12 minutes to 14:05 UTC`
+ *     {window}          the time that was looked at: `the 12 minutes to 14:05 UTC`; `12 seconds of
+ *                       the run`
  *     {name?}           nothing, but the field has to be there; see below
  *     [a|b|c]           the first of them whose fields all say something: neither absent, nor
  *                       empty, nor 0, nor false; nothing when there is none.  In b and c may be

@@ -79,10 +79,12 @@ TEST(times_are_told_by_their_length)
     static const struct {
         int64_t seconds;
         const char *text;
+        bool is_of_run;
     } rows[] = {
-        {1, "the 1 second to 14:05 UTC"},    {119, "the 119 seconds to 14:05 UTC"},
-        {120, "the 2 minutes to 14:05 UTC"}, {7199, "the 119 minutes to 14:05 UTC"},
-        {7200, "the 2 hours to 14:05 UTC"},
+        {1, "the 1 second to 14:05 UTC", false},    {119, "the 119 seconds to 14:05 UTC", false},
+        {120, "the 2 minutes to 14:05 UTC", false}, {7199, "the 119 minutes to 14:05 UTC", false},
+        {7200, "the 2 hours to 14:05 UTC", false},  {12, "12 seconds of the run", true},
+        {150, "2 minutes of the run", true},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -91,6 +93,7 @@ TEST(times_are_told_by_their_length)
 
         t_row = rows[i].text;
         finding.from_ticks = finding.to_ticks - rows[i].seconds * TV_TICKS_PER_SECOND;
+        finding.is_of_run = rows[i].is_of_run;
         tv_finding_fill(&text, "{window}", &finding, false);
         CHECK_TEXT(tv_buf_slice(&text), rows[i].text);
         tv_buf_done(&text);

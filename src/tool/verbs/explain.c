@@ -86,9 +86,34 @@ static void put_text(const char *label, const char *text)
     tool_text_done(&shown);
 }
 
+/* The server's word for a plan as the guide has it. */
+static const char *plan_word(tool_json plan)
+{
+    static const char *const plans[] = {"point", "range", "partition scan", "table scan"};
+
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        if (plan.size > 2 && strncmp(plan.at + 1, plans[i], plan.size - 2) == 0)
+            return plans[i];
+    }
+    return "";
+}
+
+static void put_azure(const explanation *told)
+{
+    tool_json plan = tool_json_get(told->estimate, "azure.plan");
+    bool is_guess = is_text(tool_json_get(told->estimate, "azure.documented"), "false");
+    char room[TOOL_GROUPED];
+
+    if (is_text(plan, "\"refused\""))
+        printf("azure:   refused, for more than 15 comparisons\n");
+    else
+        printf("azure:   %s, reads %s%s\n", plan_word(plan),
+               tool_grouped(room, (double)number_of(told, "azure.examined").as.int64),
+               is_guess ? "; a guess, since its plan for such filters is not documented" : "");
+}
+
 static void put_estimate(const explanation *told)
 {
-    tool_text azure = {0};
     char room[TOOL_GROUPED];
 
     put_bounds("reads:  ", told, examined);
@@ -96,11 +121,8 @@ static void put_estimate(const explanation *told)
         printf("returns: all of them\n");
     else
         put_bounds("returns:", told, returned);
-    tool_json_text(tool_json_get(told->estimate, "azure.plan"), &azure);
     printf("pages:   %s\n", tool_grouped(room, (double)number_of(told, "pages").as.int64));
-    printf("azure:   %s, reads %s\n", azure.at ? azure.at : "",
-           tool_grouped(room, (double)number_of(told, "azure.examined").as.int64));
-    tool_text_done(&azure);
+    put_azure(told);
 }
 
 static tool_exit print(const tool_run *run, const explanation *told)
@@ -124,7 +146,7 @@ static tool_exit print(const tool_run *run, const explanation *told)
     }
     put_text("plan:   ", told->plan);
     put_text("filter: ", told->filter.at && *told->filter.at ? told->filter.at : "none");
-    if (told->estimate.at)
+    if (told->estimate.at && strcmp(told->plan, "none") != 0)
         put_estimate(told);
     if (told->warnings.at)
         put_text("warning:", told->warnings.at);
@@ -134,20 +156,13 @@ static tool_exit print(const tool_run *run, const explanation *told)
     return TOOL_OK;
 }
 
-/* The server's word for a plan as the guide has it. */
+/* Of a filter that no entity can pass nothing is read. */
 static const char *plan_of(tool_json answer)
 {
-    static const char *const plans[] = {"point", "range", "partition scan", "table scan"};
-    tool_json plan = tool_json_get(answer, "plan");
     tool_json ranges = tool_json_get(answer, "ranges"), next = {0}, none, range;
 
-    if (!tool_json_each(ranges, &next, &none, &range))
-        return "none";
-    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
-        if (plan.size > 2 && strncmp(plan.at + 1, plans[i], plan.size - 2) == 0)
-            return plans[i];
-    }
-    return "";
+    return tool_json_each(ranges, &next, &none, &range) ? plan_word(tool_json_get(answer, "plan"))
+                                                        : "none";
 }
 
 static void read_answer(const char *json, explanation *told)

@@ -192,7 +192,7 @@ export class QueryBar {
     h('dl', null, h('dt', null, plural(ranges.length, 'range')), ranges.slice(0, 4).map(range => h('dd', null, h('code', null, rangeText(range)))),
       ranges.length > 4 && h('dd', null, `and ${count(ranges.length - 4)} more`),
       estimate && [h('dt', null, 'Estimate'), h('dd', null, `${count(estimate.examined)} examined (${count(estimate.low)} to ${count(estimate.high)}), ${count(estimate.returned ?? 0)} returned, ${plural(estimate.pages ?? 1, 'page')}, ${milliseconds(estimate.ms ?? 0)}; by ${estimate.basis}`)],
-      estimate?.azure && [h('dt', null, 'In Azure'), h('dd', null, `${estimate.azure.plan}: ${count(estimate.azure.examined ?? 0)} examined`)]));
+      estimate?.azure && [h('dt', null, 'In Azure'), h('dd', null, estimate.azure.plan === 'refused' ? 'refused, for more than 15 comparisons' : `${estimate.azure.plan}: ${count(estimate.azure.examined ?? 0)} examined${estimate.azure.documented ? '' : '; a guess, since its plan for such filters is not documented'}`)]));
   }
 
   /** Run it, by the plan of what is there now: that on the screen may be of a word that was not yet whole. */

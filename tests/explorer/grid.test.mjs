@@ -217,6 +217,49 @@ test("columns are moved, widened and hidden with the mouse, and stay so", async 
   await close(page);
 });
 
+test("what is loaded is sorted by a column, with the mouse and the keyboard", async () => {
+  const page = await open();
+  await importTable("Sorted", [["1", 10], ["2", 9], ["3", "text"], ["4"], ["5", 100], ["6", 9.5], ["7", true]].map(([RowKey, Value]) => ({ PartitionKey: "p", RowKey, ...(Value !== undefined && { Value }) })).concat([{ PartitionKey: "p", RowKey: "8", "Value@odata.type": "Edm.Int64", Value: "9007199254740993" }, { PartitionKey: "p", RowKey: "9", "Value@odata.type": "Edm.Int64", Value: "9007199254740992" }]));
+  await go(page, "t/Sorted/rows", ".gr");
+  const isOrder = (rows) => page.waitForFunction((wanted) => [...document.querySelectorAll(".gr:not([hidden])")].sort((a, b) => a.dataset.index - b.dataset.index).map((each) => each.querySelector(".st2").textContent).join("") === wanted, rows);
+  await isOrder("123456789");
+  await page.waitForSelector(".qright .chip");
+  await page.click(".gh [data-head][title=Value] .cn");
+  await isOrder("726159834"); // a boolean, numbers of all types, text, none
+  assert.equal(await page.getAttribute(".gh [data-head][title=Value]", "aria-sort"), "ascending");
+  assert.match(await page.textContent(".status"), /Sorted by Value/);
+  await page.click(".gh [data-head][title=Value] .cn");
+  await isOrder("389516274");
+  await page.click("text=As stored");
+  await isOrder("123456789");
+  assert.equal(await page.evaluate(() => document.activeElement.className), "grid");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight"); await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("o");
+  await isOrder("726159834");
+  await page.waitForFunction(() => document.querySelector(".gr.cur .st2")?.textContent === "1"); // the cursor stays where it was
+  await page.keyboard.press("Delete");
+  await isOrder("72659834"); // it is still sorted
+  await close(page);
+});
+
+test("a selection has statistics", async () => {
+  const page = await open();
+  await importTable("Summed", [{ PartitionKey: "a", RowKey: "1", N: 1, D: 0.5, S: "x" }, { PartitionKey: "a", RowKey: "2", N: 2, D: 1.5, S: "x" }, { PartitionKey: "b", RowKey: "3", "N@odata.type": "Edm.Int64", N: "9007199254740993", S: "y" }]);
+  await go(page, "t/Summed/rows", ".gr");
+  await page.check("input[aria-label='Select all that are loaded']");
+  await page.click(".status >> text=Statistics");
+  await page.waitForSelector("dialog table");
+  assert.match(await page.textContent("dialog"), /3 entities in 2 partitions/);
+  const row = (name) => page.$$eval("dialog tbody tr", (all, wanted) => [...all.find((each) => each.cells[0].textContent === wanted).cells].map((each) => each.textContent), name);
+  assert.deepEqual(await row("N"), ["N", "Int32, Int64", "3", "3", "1", "9007199254740993", "9007199254740996", "3,002,399,751,580,332"]);
+  assert.deepEqual(await row("D"), ["D", "Double", "2", "2", "0.5", "1.5", "2", "1"]);
+  assert.deepEqual(await row("S"), ["S", "String", "3", "2", "x", "y", "", ""]);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  await close(page);
+});
+
 test("columns are moved, widened and hidden with the keyboard alone", async () => {
   const page = await open();
   await makeTable(page, "Narrow", ["p"], 3, () => ({ A: "a", B: "b", C: "c" }));

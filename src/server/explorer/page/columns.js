@@ -95,7 +95,7 @@ export class Columns {
   }
 }
 
-/** Drag the edge of a column's head to make it wider, the head itself to put it elsewhere. */
+/** Drag the edge of a column's head to make it wider, the head itself to put it elsewhere; press it to sort by it. */
 export function columnDrag(grid, head, at) {
   const column = grid.columns[at];
   const follow = (event, move, end) => {
@@ -112,15 +112,18 @@ export function columnDrag(grid, head, at) {
     const found = heads.findLastIndex(each => x >= each.getBoundingClientRect().left);
     return Math.max(2, found);
   };
+  let wasMoved = false; // then it was not pressed
+  head.addEventListener('click', event => { if (!wasMoved) grid.on.sort?.(column.name); });
   head.addEventListener('pointerdown', event => {
     if (event.button !== 0) return;
+    wasMoved = event.target.classList.contains('rs');
     if (event.target.classList.contains('rs')) {
       const width = grid.widthOf(column);
       follow(event, by => { head.style.width = `${Math.max(WIDTH_MIN, width + by)}px`; }, (by, x, isMeant) => { if (isMeant && by) grid.on.resize?.(column.name, width + by); else grid.refresh(); });
     } else if (at >= 2) {
       let isMoving = false;
       const mark = to => grid.head.querySelectorAll('[data-head]').forEach((each, i) => { each.classList.toggle('before', to !== at && to < at && i === to); each.classList.toggle('after', to !== at && to > at && i === to); });
-      follow(event, (by, x) => { isMoving ||= Math.abs(by) > DRAG_BEGINS; if (isMoving) { head.classList.add('moving'); mark(under(x)); } },
+      follow(event, (by, x) => { isMoving ||= Math.abs(by) > DRAG_BEGINS; if (isMoving) { wasMoved = true; head.classList.add('moving'); mark(under(x)); } },
         (by, x, isMeant) => { head.classList.remove('moving'); mark(at); if (isMoving && isMeant) grid.on.reorder?.(column.name, under(x)); });
     }
   });

@@ -34,10 +34,10 @@ export class Grid {
   /**
    * `source`: {length, at(index), loaded()}; `columns()`: [{name, type, width}], keys first;
    * on: {open(index, entity), view(first, last, row), select(), expand(entity, name), end(),
-   * resize(name, width), reorder(name, to), key(event, entity, column)}.
+   * resize(name, width), reorder(name, to), sort(name), key(event, entity, column)}.
    */
   constructor({ source, columns, on }) {
-    Object.assign(this, { source, columnsOf: columns, on, row: 0, column: 0, top: 0, selected: new Map(), total: 0, height: 30, headHeight: 35, tall: 0, wide: 0, lastScroll: 0, version: 0 });
+    Object.assign(this, { source, columnsOf: columns, on, row: 0, column: 0, top: 0, selected: new Map(), order: null, total: 0, height: 30, headHeight: 35, tall: 0, wide: 0, lastScroll: 0, version: 0 });
     this.head = h('div', { class: 'gh', role: 'row' });
     this.space = h('div', { class: 'gspace' });
     this.pool = [];
@@ -98,7 +98,7 @@ export class Grid {
     all.indeterminate = this.selected.size > 0 && this.selected.size < this.total;
     let left = CHECK_WIDTH;
     put(this.head, h('div', { class: 'st0', role: 'columnheader', css: { width: `${CHECK_WIDTH}px` } }, all), this.columns.map((column, i) => {
-      const width = this.widthOf(column), cell = h('div', { role: 'columnheader', class: i < 2 ? `st${i + 1}` : null, title: column.name, 'data-head': i, css: { width: `${width}px`, ...(i < 2 ? { left: `${left}px` } : {}) } },
+      const width = this.widthOf(column), cell = h('div', { role: 'columnheader', class: i < 2 ? `st${i + 1}` : null, title: column.name, 'data-head': i, 'aria-sort': this.order?.name === column.name ? (this.order.isDown ? 'descending' : 'ascending') : null, css: { width: `${width}px`, ...(i < 2 ? { left: `${left}px` } : {}) } },
         h('span', { class: 'cn' }, column.name), h('span', { class: 'tag' }, column.isMixed ? 'mixed' : TYPES[column.type]?.short || ''), h('span', { class: 'rs', 'aria-hidden': 'true' }));
       left += width;
       columnDrag(this, cell, i);
@@ -310,6 +310,7 @@ export class Grid {
     else if (!control && event.key.toLowerCase() === 'x' && entity) { event.preventDefault(); this.select(entity, event.shiftKey || !this.selected.has(keyOf(entity)), event.shiftKey); }
     else if (!control && event.key === ' ' && entity) { event.preventDefault(); this.on.expand?.(entity, column.name); }
     else if (!control && wider) { event.preventDefault(); this.on.resize?.(column.name, this.widthOf(column) + wider); }
+    else if (!control && event.key === 'o') { event.preventDefault(); this.on.sort?.(column.name); }
     else if (!control && to) { event.preventDefault(); this.on.reorder?.(column.name, this.column + to); }
     else this.on.key?.(event, entity, column);
   }

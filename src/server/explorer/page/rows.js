@@ -6,6 +6,7 @@ import { link, setQuery, factsOf, troubleBox, refreshTree } from './shell.js';
 import { Pages } from './pages.js';
 import { Grid } from './grid.js';
 import { Columns } from './columns.js';
+import { Sorted, showStatistics } from './sorted.js';
 import { Ruler } from './ruler.js';
 import { ladderOf } from './ladder.js';
 import { QueryBar, wastes, planChip } from './queries.js';
@@ -63,9 +64,9 @@ class RowsView {
       source: { get length() { return 0; }, at: () => null, loaded: () => [] }, columns: () => this.columns.shown(),
       on: {
         open: (index, entity) => this.open(entity), select: () => this.drawStatus(), end: () => this.goToEnd(), move: () => { this.jumps++; },
-        resize: (name, width) => { this.columns.resize(name, width); this.columnsChanged(); }, reorder: (name, to) => this.moveColumn(name, to),
+        resize: (name, width) => { this.columns.resize(name, width); this.columnsChanged(); }, reorder: (name, to) => this.moveColumn(name, to), sort: name => this.sort(name),
         expand: (entity, name) => { const value = entity.properties.get(name); if (value) expand(name, value); },
-        key: (event, entity, column) => this.key(event, entity, column), view: (first, last, row) => { this.pages?.view(first, last, row); this.drawWindow(first, last); },
+        key: (event, entity, column) => this.key(event, entity, column), view: (first, last, row) => { if (!this.grid.order) this.pages?.view(first, last, row); this.drawWindow(first, last); },
       },
     });
     this.askBox = h('div', { class: 'askbox' });
@@ -142,6 +143,7 @@ class RowsView {
     put(this.askBox);
     const before = keep ? this.grid.source.at(this.grid.row) : null, place = keep ? [this.grid.row, this.grid.top] : [0, 0];
     this.pages?.close();
+    if (!keep) this.grid.order = null;
     if (push) setQuery({ f: filter, p: null }, true);
     this.filter = filter;
     this.grid.selected.clear();
@@ -153,6 +155,7 @@ class RowsView {
     this.browse.classList.remove('stale');
     if (this.pages !== pages) return;
     this.grid.source = pages;
+    if (this.grid.order) this.sortAgain();
     [this.grid.row, this.grid.top] = place;
     this.changed();
     if (push && !pages.trouble) remember(this.table, filter, pages.plan);
@@ -202,7 +205,8 @@ class RowsView {
     if (pages.trouble && pages.returned === 0) put(this.gridBox, troubleBox(pages.trouble), h('p', { class: 'pad0' }, h('button', { class: 'btn', onclick: () => this.run(this.filter, false) }, 'Try again')));
     else if (this.isEmpty()) this.drawEmpty();
     else if (this.grid.node.parentNode !== this.gridBox) put(this.gridBox, this.grid.node);
-    if (this.grid.source === pages) {
+    if (this.grid.order) this.sortAgain();
+    else if (this.grid.source === pages) {
       if (cursor !== undefined) this.grid.moved(shift, cursor);
       if (added.length || isWider || !this.grid.columns) this.grid.refresh(); else this.grid.rowsChanged();
     } else if (pages.returned) this.grid.refresh();
@@ -224,10 +228,37 @@ class RowsView {
     say(`${name} is column ${this.grid.column + 1}`);
   }
 
+  // --- another order: of what is loaded ---
+
+  /** By a property, upwards; downwards; as the service has them. */
+  sort(name) {
+    const { grid, pages } = this, was = grid.order?.name === name ? grid.order : null, at = grid.source.at(grid.row);
+    if (!pages?.returned) return;
+    grid.order = !was ? { name, isDown: false } : was.isDown ? null : { name, isDown: true };
+    this.sortAgain();
+    grid.show(Math.max(0, grid.order ? grid.source.loaded().indexOf(at) : 0));
+    say(grid.order ? `Sorted by ${name}, ${grid.order.isDown ? 'greatest' : 'least'} first` : 'As stored');
+  }
+
+  sortAgain() {
+    const { grid, pages } = this;
+    grid.source = grid.order ? new Sorted(pages.loaded(), grid.order) : pages;
+    grid.lastSelected = null;
+    grid.refresh();
+    this.drawStatus();
+  }
+
+  unsort() {
+    if (!this.grid.order) return;
+    this.grid.order = null;
+    this.sortAgain();
+  }
+
   // --- places ---
 
   /** The last row.  Where the total is not known, all are read; that can be stopped. */
   async goToEnd() {
+    if (this.grid.order) return this.grid.moveTo(this.grid.total - 1);
     const mine = ++this.jumps, { pages, grid } = this;
     grid.moveTo(grid.total - 1);
     this.jumps = mine;
@@ -238,6 +269,7 @@ class RowsView {
   }
 
   async goToKey(key) {
+    this.unsort();
     const mine = ++this.jumps, { pages, grid } = this, index = await pages.seek(key);
     if (this.jumps !== mine || this.pages !== pages || index < 0) return;
     grid.show(index);
@@ -253,6 +285,7 @@ class RowsView {
     this.grid.node.focus();
     if (where.key) { await this.goToKey(where.key); return; }
     setQuery({ p: null });
+    this.unsort();
     this.grid.show(where.position);
   }
 
@@ -284,6 +317,8 @@ class RowsView {
       !pages.isDone && !pages.trouble && (this.loading || (pages.total === null && h('span', { class: 'row' }, h('button', { class: 'btn quiet small', onclick: () => pages.more() }, 'Next 1,000'), h('button', { class: 'btn quiet small', onclick: () => this.loadAll() }, 'All')))),
       pages.length > 100 && h('button', { class: 'btn quiet small', 'aria-haspopup': 'dialog', title: 'Go to a row (G)', onclick: () => this.askWhere() }, 'Go to'), this.place,
       h('span', { class: 'grow' }),
+      this.grid.order && h('span', null, `Sorted by ${this.grid.order.name}${pages.isDone ? '' : ', of what is loaded'} `, h('button', { class: 'btn quiet small', onclick: () => { this.unsort(); this.grid.node.focus(); } }, 'As stored')),
+      selected > 0 && h('button', { class: 'btn quiet small', 'aria-haspopup': 'dialog', onclick: () => showStatistics([...this.grid.selected.values()]) }, 'Statistics'),
       selected > 0 && h('button', { class: 'btn small', onclick: () => this.removeSelected() }, `Delete ${plural(selected, 'entity', 'entities')}`),
       h('span', { class: 'seg', role: 'group', 'aria-label': 'Times' }, [['UTC', false], ['Local', true]].map(([name, local]) => h('button', { 'aria-pressed': String(timesAreLocal() === local), onclick: () => { showLocalTimes(local); this.grid.refresh(); this.drawStatus(); } }, name))),
       h('a', { class: 'btn quiet small desk', href: link('t', this.table, 'io', { f: this.filter }) }, 'Export'));
@@ -312,7 +347,9 @@ class RowsView {
   drawRuler() { this.ruler.draw(this.bar.explained, !!this.bar.filter.trim()); }
 
   drawWindow(first, last) {
-    const { pages } = this, known = pages && (pages.isDone || pages.total !== null) && !this.filter.trim();
+    const { pages } = this;
+    if (this.grid.order) { put(this.place, `Row ${count(first + 1)} of ${count(this.grid.total)}`); this.ruler.show(undefined, undefined, null); return; }
+    const known = pages && (pages.isDone || pages.total !== null) && !this.filter.trim();
     const total = pages && (pages.isDone || pages.total !== null) ? ` of ${pages.isDone || pages.isExact ? '' : 'about '}${count(pages.isDone ? pages.length : pages.total)}` : '';
     put(this.place, pages && pages.length > last - first + 1 ? `${pages.isCounted(first) ? 'Row' : 'About row'} ${count(first + 1)}${total}` : '');
     this.ruler.show(pages?.at(first), pages?.at(last), known && pages.length ? [first / pages.length, (last + 1) / pages.length] : null);
@@ -351,7 +388,7 @@ class RowsView {
   editorEvents() {
     return {
       close: () => { this.inspector.hidden = true; this.nodes.classList.remove('with-insp'); setQuery({ at: null }); this.grid.node.focus(); this.grid.drawSoon(); },
-      saved: entity => { if (!this.pages.replace(entity)) this.run(this.filter, false, true); this.columns.add([entity]); this.grid.refresh(); refreshTree(); },
+      saved: entity => { if (!this.pages.replace(entity)) this.run(this.filter, false, true); this.columns.add([entity]); if (this.grid.order) this.sortAgain(); else this.grid.refresh(); refreshTree(); },
       removed: () => { this.run(this.filter, false, true); refreshTree(); },
     };
   }

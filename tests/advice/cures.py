@@ -41,10 +41,11 @@ def entity(partition, row, **properties):
 
 class Case:
     """Of a proposal with `pattern`, or of a rule without one.  `steps` are (function, arguments, what
-    becomes of it), `rows` what is there in the end, `c` what driver.c must know of the code."""
+    becomes of it), `rows` what is there in the end, `c` what driver.c must know of the code,
+    `given` what is there before."""
 
-    def __init__(self, what, traffic, pattern, steps, rows, promises=(), c=""):
-        self.what, self.traffic, self.pattern = what, traffic, pattern
+    def __init__(self, what, traffic, pattern, steps, rows, promises=(), c="", given=()):
+        self.what, self.traffic, self.pattern, self.given = what, traffic, pattern, given
         self.steps, self.rows, self.promises, self.c = steps, rows, promises, c
 
 
@@ -72,11 +73,14 @@ CASES = [
           ("find", [entity("p", "", Email="new@x")], ["1"]),
           ("change", [BOB, {**BOB, "Name": "Rob"}], "ok"),
           ("delete", [{**ANN, "Email": "new@x"}], "ok"),
-          ("find", [entity("p", "", Email="new@x")], "404")],
-         [("p", "2", "Rob"), ("p", "3", None), ("p", "email_bob@x", "Rob"), ("q", "1", None),
+          ("find", [entity("p", "", Email="new@x")], "404"),
+          ("find", [entity("p", "", Email="old@x")], "404"), ("fill", [], "0"),
+          ("find", [entity("p", "", Email="old@x")], ["0"])],
+         [("p", "0", "Old"), ("p", "email_old@x", "Old"), ("p", "2", "Rob"), ("p", "3", None), ("p", "email_bob@x", "Rob"), ("q", "1", None),
           ("q", "email_ann@x", None)],
          ["a second entity with the same Email in a partition is refused (409)",
-          "both copies change in one entity group transaction"], "library"),
+          "both copies change in one entity group transaction"], "library",
+         [entity("p", "0", Email="old@x", Name="Old")]),
     Case("several with a value, in a partition; values hold what separates keys, and what no key may have",
          ["load People 1x1000 City=c{rand:100}", "5@1s query People \"PartitionKey eq 'p000' and City eq 'c{i}'\""],
          "intra-partition-secondary-index",
@@ -125,10 +129,13 @@ CASES = [
           ("change", [ANN, {**ANN, "Email": "bob@x"}], "409"),
           ("change", [ANN, {**ANN, "Email": "new@x"}], "ok"),
           ("find", [entity("", "", Email="new@x")], ["1"]),
-          ("delete", [BOB], "ok")],
-         [("email_new@x", "email", "Ann"), ("p", "1", "Ann")],
+          ("delete", [BOB], "ok"),
+          ("fill", [], "1"), ("find", [entity("", "", Email="old@x")], ["0"])],
+         [("email_new@x", "email", "Ann"), ("p", "1", "Ann"),
+          ("email_old@x", "email", "Old"), ("q", "0", "Old"), ("q", "00", "Same")],
          ["the copy is stored first: a second entity with the same Email is refused (409)",
-          "the entity follows its copy a moment later"], "point"),
+          "the entity follows its copy a moment later"], "point",
+         [entity("q", "0", Email="old@x", Name="Old"), entity("q", "00", Email="old@x", Name="Same")]),
     Case("a Guid and a number of 64 bits, which are unique together",
          ["load People 10x100 Name=n{i}",
           "5@1s query People \"Id eq guid'00000000-0000-0000-0000-000000000001' and Big eq 5L\""],
@@ -148,9 +155,11 @@ CASES = [
           ("change", [entity("q", "1", City="x"), entity("q", "1", City="y", Name="moved")], "ok"),
           ("find", [entity("", "", City="x")], ["1"]),
           ("find", [entity("", "", City="y")], ["1", "2"]),
-          ("delete", [entity("q", "2", City="y")], "ok")],
-         [("city_x", "p_1", None), ("city_y", "q_1", "moved"), ("p", "1", None), ("q", "1", "moved")],
-         ["the copy follows its entity a moment later"]),
+          ("delete", [entity("q", "2", City="y")], "ok"), ("fill", [], "0"),
+          ("find", [entity("", "", City="z")], ["0", "00"])],
+         [("p", "0", None), ("p", "00", None), ("city_z", "p_0", None), ("city_z", "p_00", None), ("city_x", "p_1", None), ("city_y", "q_1", "moved"), ("p", "1", None), ("q", "1", "moved")],
+         ["the copy follows its entity a moment later"],
+         given=[entity("p", "0", City="z"), entity("p", "00", City="z")]),
     Case("a range of numbers, in any partition",
          ["load People 10x100 Age={i}", "5@1s query People \"Age lt 3\""],
          "inter-partition-secondary-index",
@@ -327,7 +336,8 @@ def run_c(folder, cases, codes, connection):
     results, compilers = [], []
     for n, case in enumerate(cases):
         (folder / f"cure{n}.c").write_text(codes[n]["C"] + "\n")
-        compilers.append(compile_c(DRIVERS / "driver.c", folder / f"cure{n}", f"OFFERS_{case.c or 'scan'}",
+        fill = ["OFFERS_FILL"] if any(step[0] == "fill" for step in case.steps) else []
+        compilers.append(compile_c(DRIVERS / "driver.c", folder / f"cure{n}", f"OFFERS_{case.c or 'scan'}", *fill,
                                    f'CURE="cure{n}.c"'))
     for n, (case, compiler) in enumerate(zip(cases, compilers)):
         wait_compiler(compiler)
@@ -366,7 +376,7 @@ def check_language(language, cases, codes, server, folder, run, suffix):
     client = Client(server.table_port)
     problems = []
     for n, case in enumerate(cases):
-        give(client, f"Steps{suffix}{n}", GIVEN.get(case.c, []))
+        give(client, f"Steps{suffix}{n}", case.given or GIVEN.get(case.c, []))
     for n, (case, told) in enumerate(zip(cases, run(folder, cases, codes, server.connection_string))):
         for (function, arguments, wanted), got in zip(case.steps, told, strict=True):
             got = list(map(without_time, got)) if case.c == "log" and isinstance(got, list) else got

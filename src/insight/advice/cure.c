@@ -766,6 +766,8 @@ static void add_copies(cure *c)
                    !has_property(c->proposal->partition_key, TV_LIT("RowKey"));
     if (is_of_library(c)) {
         add_section(c, "near_library");
+        add_section(c, "make_copy_by_library");
+        add_section(c, "fill");
         return;
     }
     add_section(c, "head");
@@ -774,6 +776,8 @@ static void add_copies(cure *c)
     add_section(c, "copies");
     add_section(c, c->is_near ? "near" : c->is_unique ? "far_unique" : "far");
     add_section(c, c->is_unique ? "find_point" : c->high.len ? "find_range" : "find_partition");
+    add_section(c, "make_copy");
+    add_section(c, "fill");
     add_section(c, "foot");
 }
 

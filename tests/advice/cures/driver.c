@@ -79,6 +79,17 @@ static void run_step(const char *name, int count, char **words)
     tavola_err err = TAVOLA_ERR_UNSUPPORTED;
 
     (void)found, (void)scan;
+#ifdef OFFERS_FILL
+    uint64_t refused;
+
+    if (is(name, "fill")) {
+        err = fill(table, &refused);
+        printf("\"%llu\"", (unsigned long long)refused);
+        if (err)
+            abort();
+        return;
+    }
+#endif
 #if defined OFFERS_library
     const char *value = "";
 

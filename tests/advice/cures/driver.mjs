@@ -23,7 +23,7 @@ async function names(found, isSelect) {
 async function run(call, isSelect) {
   try {
     const result = await call();
-    if (typeof result === "bigint") return String(result);
+    if (["bigint", "number"].includes(typeof result)) return String(result);
     return result?.rowKey !== undefined || Array.isArray(result) || result?.[Symbol.asyncIterator] ? await names(result, isSelect) : "ok";
   } catch (error) {
     if (error.statusCode) return String(error.statusCode);

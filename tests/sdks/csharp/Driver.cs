@@ -35,7 +35,7 @@ static async Task<object> Run(Type code, TableClient table, List<JsonElement> st
             await task;
             result = method.ReturnType == typeof(Task) ? null : task.GetType().GetProperty("Result")!.GetValue(task);
         }
-        if (result is long sum) return sum.ToString();
+        if (result is long or int) return result.ToString()!;
         return result is null ? "ok" : (await Found(result)).Select(e => Name(e, isSelect)).ToList();
     }
     catch (RequestFailedException error)

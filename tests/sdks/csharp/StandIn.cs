@@ -136,7 +136,7 @@ namespace Azure.Data.Tables
         public async Task<Response<T>> GetEntityAsync<T>(string partitionKey, string rowKey) where T : class, ITableEntity =>
             new((T)(object)Parse((await Ask(HttpMethod.Get, PathOf(new TableEntity(partitionKey, rowKey)), null, "")).Root));
 
-        public AsyncPageable<T> QueryAsync<T>(string filter, int? maxPerPage = null, IEnumerable<string>? select = null) where T : class, ITableEntity =>
+        public AsyncPageable<T> QueryAsync<T>(string? filter = null, int? maxPerPage = null, IEnumerable<string>? select = null) where T : class, ITableEntity =>
             new(() => Read<T>(filter, maxPerPage, select));
 
         public static string CreateQueryFilter(FormattableString filter) =>
@@ -211,9 +211,9 @@ namespace Azure.Data.Tables
             return (reply.Headers, text);
         }
 
-        async IAsyncEnumerable<T> Read<T>(string filter, int? maxPerPage, IEnumerable<string>? select) where T : class
+        async IAsyncEnumerable<T> Read<T>(string? filter, int? maxPerPage, IEnumerable<string>? select) where T : class
         {
-            string query = $"{table}()?$filter={Uri.EscapeDataString(filter)}", token = "";
+            string query = $"{table}()?" + (filter is not null ? $"$filter={Uri.EscapeDataString(filter)}" : ""), token = "";
             if (maxPerPage is not null) query += $"&$top={maxPerPage}";
             if (select is not null) query += $"&$select={Uri.EscapeDataString(string.Join(",", select))}";
             do

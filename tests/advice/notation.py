@@ -28,7 +28,7 @@ class Case:
         self.targets = targets  # of the account that sends it, "partition:1"
         self.lines = []
         self.price = None  # writes more an hour, of the proposal: the least and the most
-        self.says = []  # what its sentence, or title, must have in it: fnmatch patterns
+        self.says = []  # what its sentence, its title, its notes must have in it: fnmatch patterns
 
     @property
     def table(self):
@@ -45,9 +45,9 @@ def read(path):
             targets = line.split()[1]
         elif line.startswith(("+ ", "- ", "run ")):
             cases.append(Case(pathlib.Path(path), number, line, targets))
-        elif line.startswith(("says ", "titled ")):
-            field, _, wanted = line.partition(" ")
-            cases[-1].says.append(("seen" if field == "says" else "title", wanted))
+        elif line.startswith(("says ", "titled ", "notes ")):
+            kind, _, wanted = line.partition(" ")
+            cases[-1].says.append((kind, wanted))
         elif line.startswith("price "):
             low, _, high = line[6:].partition("..")
             cases[-1].price = float(low), float(high or low)

@@ -78,6 +78,12 @@ def describe(findings):
     return ", ".join(f"{f['severity']} {f['code']}" for f in findings) or "nothing"
 
 
+def text_of(finding, kind):
+    if kind == "notes":
+        return "; ".join(finding["cure"]["proposal"]["notes"])
+    return finding.get("seen" if kind == "says" else "title", "")
+
+
 def check(case, admin, account, table):
     """What is wrong, or None."""
     of_table = "" if case.rule in OF_ACCOUNTS else f"&table={table}"
@@ -95,9 +101,10 @@ def check(case, admin, account, table):
         price = found[0]["cure"]["proposal"]["extraWritesPerHour"]
         if not case.price[0] <= price <= case.price[1]:
             return f"{case.rule} has a price of {price} writes an hour, not {case.price}"
-    for field, wanted in case.says:
-        if not fnmatch.fnmatchcase(found[0].get(field, ""), f"*{wanted}*"):
-            return f"{case.rule} does not say '{wanted}', but: {found[0].get(field)}"
+    for kind, wanted in case.says:
+        text = text_of(found[0], kind)
+        if not fnmatch.fnmatchcase(text, f"*{wanted}*"):
+            return f"{case.rule} does not say '{wanted}', but: {text}"
     return None
 
 

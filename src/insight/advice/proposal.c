@@ -372,10 +372,12 @@ static void add_price(const tv_judging *j, double presence, tv_proposal *proposa
         return;
     tv_buf_add_lit(&note, "each write costs one more: there were ");
     tv_finding_add_grouped(&note, rate->writes);
-    tv_buf_printf(&note, " in %.0f minutes", fmax(1, rate->seconds / 60));
+    tv_buf_add_lit(&note, " in ");
+    tv_finding_add_duration(&note, (int64_t)rate->seconds);
     if (rate->load_writes > 0) {
-        tv_buf_add_lit(&note, ", of which a load, which the price of an hour leaves out, made ");
+        tv_buf_add_lit(&note, ", and the price of an hour leaves out ");
         tv_finding_add_grouped(&note, rate->load_writes);
+        tv_buf_add_lit(&note, " that filled the table");
     }
     if (!rate->has_hourly)
         tv_buf_add_lit(&note, "; what an hour has cannot be told so soon");

@@ -96,22 +96,26 @@ static void add_texts(filling *f, const tv_field *field)
     }
 }
 
+void tv_finding_add_duration(tv_buf *out, int64_t seconds)
+{
+    if (seconds < 120)
+        tv_buf_printf(out, "%lld second%s", (long long)(seconds < 1 ? 1 : seconds),
+                      seconds <= 1 ? "" : "s");
+    else if (seconds < 120 * 60)
+        tv_buf_printf(out, "%lld minutes", (long long)(seconds / 60));
+    else
+        tv_buf_printf(out, "%lld hours", (long long)(seconds / 3600));
+}
+
 /* `the 12 minutes to 14:05 UTC`, or `12 minutes of the run` */
 static void add_window(tv_buf *out, const tv_finding *finding)
 {
     int64_t seconds = (finding->to_ticks - finding->from_ticks) / TV_TICKS_PER_SECOND;
     int64_t end = finding->to_ticks / TV_TICKS_PER_SECOND % 86400;
 
-    if (seconds < 1)
-        seconds = 1;
     if (!finding->is_of_run)
         tv_buf_add_lit(out, "the ");
-    if (seconds < 120)
-        tv_buf_printf(out, "%lld second%s", (long long)seconds, seconds == 1 ? "" : "s");
-    else if (seconds < 120 * 60)
-        tv_buf_printf(out, "%lld minutes", (long long)(seconds / 60));
-    else
-        tv_buf_printf(out, "%lld hours", (long long)(seconds / 3600));
+    tv_finding_add_duration(out, seconds);
     if (finding->is_of_run)
         tv_buf_add_lit(out, " of the run");
     else

@@ -34,6 +34,9 @@ void tv_finding_fill(tv_buf *out, const char *sentence, const tv_finding *findin
 /** Append 1284 as "1,284". */
 void tv_finding_add_grouped(tv_buf *out, double number);
 
+/** Append "40 seconds", "12 minutes" or "3 hours": whole ones. */
+void tv_finding_add_duration(tv_buf *out, int64_t seconds);
+
 /** Append a key, or what stands for it: `a_9{5}#1c2d3e4f5a6b`. */
 void tv_finding_add_key(tv_buf *out, tv_slice key, bool is_redacted);
 

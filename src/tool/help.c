@@ -19,6 +19,15 @@ static const struct {
     {TOOL_FLAG_FORMAT, "lint", "of the report: text, github, junit, json or sarif", NULL},
     {TOOL_FLAG_PARALLEL, "bench", "requests on their way at the same time, 1 to 256; 8", NULL},
     {TOOL_FLAG_LIMIT, "advise", "at most this many findings", NULL},
+    {TOOL_FLAG_LIMIT, "whatif", "entities of the table that are read, 1 to 1000000; 1000000", NULL},
+    {TOOL_FLAG_PAGE_SIZE, "blob list", "at most this many in one request, 1 to 5000", NULL},
+    {TOOL_FLAG_WHERE, "export", "only entities that pass the filter", NULL},
+    {TOOL_FLAG_WHERE, "copy", "only entities that pass the filter", NULL},
+    {TOOL_FLAG_NUMBER, "bench", "operations of each kind; 1000", NULL},
+    {TOOL_FLAG_NUMBER, "ping", "questions to each service, of which the fastest counts; 3", NULL},
+    {TOOL_FLAG_NUMBER, "tail", "how many entities; 10", NULL},
+    {TOOL_FLAG_NUMBER, "message get", "how many messages, 1 to 32; 1", NULL},
+    {TOOL_FLAG_NUMBER, "message peek", "how many messages, 1 to 32; 1", NULL},
 };
 
 /* The flag as this verb takes it; `verb` NULL: as all do. */

@@ -54,6 +54,13 @@ class Help(WithProgram):
                 ("sas make", r"--types LETTERS +of s \(service\)", "CSV file|Age:int32"),
                 ("lint", "--format FORMAT +of the report: text", "ndjson, json, typed-csv or csv"),
                 ("bench", "--parallel COUNT +requests", "batches"),
+                ("bench", "--number COUNT +operations", "messages|how many\n"),
+                ("ping", "--number COUNT +questions", "how many\n"),
+                ("tail", "--number COUNT +how many entities; 10", "how many\n"),
+                ("message get", "--number COUNT +how many messages, 1 to 32", "how many\n"),
+                ("whatif", "--limit COUNT +entities of the table", "in all"),
+                ("blob list", "--page-size COUNT .*1 to 5000", "1 to 1000\n"),
+                ("export", "--where FILTER +only entities that pass the filter\n", "all of them"),
                 ("server url", "--admin URL", "--connection"),
                 ("table stats", "--connection", "nothing")):
             with self.subTest(verb):

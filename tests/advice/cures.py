@@ -7,6 +7,7 @@ are there in the end, is in the case, by what the texts say.  And the code that 
 language of the SDK whose requests the finding is about.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -364,8 +365,10 @@ def rows_of(client, table):
 def give(client, table, entities):
     """A table with these, which the steps find."""
     assert client.request("POST", "/Tables", {"TableName": table}).status == 201
-    for e in entities:
-        assert client.insert(table, e).status in (201, 204)
+    for _, group in itertools.groupby(entities, key=lambda e: e["PartitionKey"]):
+        some = list(group)
+        for at in range(0, len(some), 100):
+            assert client.batch(table, some[at:at + 100]).status == 202
 
 
 LANGUAGES = {"Python": (run_python, "py"), "JavaScript": (run_javascript, "mjs"), "C": (run_c, "c")}
@@ -429,7 +432,7 @@ def check_order(admin, server, make_traffic, folder):
             if (finding["languages"], order) != (wanted, expected):
                 problems.append(f"scans by {wanted or 'nobody that is known'}: languages "
                                 f"{finding['languages']}, code in {order}")
-            for verb in ("advise", name), ("lint",):
+            for verb in [("advise", name), ("lint",)] if wanted else []:
                 said = subprocess.run([TAVOLA, *verb, "--code", "--since", mark, "--admin", server.admin_url,
                                        "--data", server.data], text=True, stdout=subprocess.PIPE).stdout
                 if f"\n  code   {expected[0]}\n{finding['cure']['code'][0]['text']}\n" not in said:

@@ -69,121 +69,171 @@ static inline bool is(const char *word, const char *wanted)
     return strcmp(word, wanted) == 0;
 }
 
-/* One step: its function and what it is called with. */
-static void run_step(const char *name, int count, char **words)
-{
-    tavola_entity *e = count && words[0][0] == '{' ? entity_of(words[0]) : NULL;
-    tavola_entity *e2 = count > 1 && words[1][0] == '{' ? entity_of(words[1]) : NULL;
-    tavola_entity *found = NULL;
-    tavola_scan *scan = NULL;
-    tavola_err err = TAVOLA_ERR_UNSUPPORTED;
+/* One step: its function, what it is called with, and what it gives. */
+typedef struct step {
+    const char *name;
+    int count;
+    char **words;
+    tavola_entity *e, *e2; /* the first two, where they are entities */
+    tavola_entity *found;
+    tavola_scan *scan;
+    char number[32];
+} step;
 
-    (void)found, (void)scan;
-#ifdef OFFERS_FILL
-    uint64_t refused;
-
-    if (is(name, "fill")) {
-        err = fill(table, &refused);
-        printf("\"%llu\"", (unsigned long long)refused);
-        if (err)
-            abort();
-        return;
-    }
-#endif
 #if defined OFFERS_library
-    const char *value = "";
+static tavola_err call(step *s)
+{
+    const char *partition = tavola_entity_partition_key(s->e), *value = "";
 
-    tavola_entity_get_string(e, by_value.property, &value);
-    if (is(name, "find"))
-        err = find_indexed(table, tavola_entity_partition_key(e), value, &found);
-    else if (is(name, "delete"))
-        err = delete_indexed(table, tavola_entity_partition_key(e), tavola_entity_row_key(e));
-    else
-        err = put_indexed(table, e2 ? e2 : e);
+    tavola_entity_get_string(s->e, by_value.property, &value);
+    if (is(s->name, "find"))
+        return find_indexed(table, partition, value, &s->found);
+    if (is(s->name, "delete"))
+        return delete_indexed(table, partition, tavola_entity_row_key(s->e));
+    return put_indexed(table, s->e2 ? s->e2 : s->e);
+}
 #elif defined OFFERS_log
+static tavola_err call(step *s)
+{
     tavola_ticks time = 0;
 
-    if (count > 1 && !tavola_ticks_parse(words[1], &time))
+    if (is(s->name, "insert"))
+        return insert_logged(table, s->e);
+    if (!tavola_ticks_parse(s->words[1], &time))
         abort();
-    err = is(name, "find") ? find_logged(table, tavola_entity_partition_key(e), time, &scan)
-                           : insert_logged(table, e);
+    return find_logged(table, tavola_entity_partition_key(s->e), time, &s->scan);
+}
 #elif defined OFFERS_batch
+static tavola_err call(step *s)
+{
     tavola_entity *all[256];
+    tavola_err err;
 
-    for (int i = 0; i < count; i++)
-        all[i] = entity_of(words[i]);
-    err = write_all(table, all, (size_t)count);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < s->count; i++)
+        all[i] = entity_of(s->words[i]);
+    err = write_all(table, all, (size_t)s->count);
+    for (int i = 0; i < s->count; i++)
         tavola_entity_free(all[i]);
-#elif defined OFFERS_deletes
+    return err;
+}
+#elif defined OFFERS_spread
+static tavola_err call(step *s)
+{
+    return is(s->name, "insert") ? insert_spread(table, s->e)
+           : is(s->name, "get")  ? get_spread(table, s->e, &s->found)
+                                 : find_spread(table, s->words[0], &s->scan);
+}
+#elif defined OFFERS_finer
+static tavola_err call(step *s)
+{
+    return is(s->name, "insert") ? insert_finer(table, s->e) : find_finer(table, s->e, &s->scan);
+}
+#elif defined OFFERS_split
+static tavola_err call(step *s)
+{
+    return is(s->name, "insert") ? insert_split(table, s->e)
+           : is(s->name, "get")  ? get_split(table, s->words[0], &s->found)
+                                 : find_split(table, s->words[0], &s->scan);
+}
+#elif defined OFFERS_widened
+static tavola_err call(step *s)
+{
+    return is(s->name, "insert")
+               ? insert_widened(table, s->e)
+               : find_widened(table, s->words[0], s->words[1], s->words[2], &s->scan);
+}
+#elif defined OFFERS_widened_partition
+static tavola_err call(step *s)
+{
+    return is(s->name, "insert") ? insert_widened(table, s->e)
+                                 : find_widened(table, s->words[0], s->words[1], &s->scan);
+}
+#elif defined OFFERS_counter
+static tavola_err call(step *s)
+{
+    int64_t sum = 0;
+    tavola_err err;
+
+    if (is(s->name, "add"))
+        return add_to(table, s->words[0], s->words[1], strtoll(s->words[2], NULL, 10));
+    err = total(table, s->words[0], s->words[1], &sum);
+    snprintf(s->number, sizeof s->number, "%lld", (long long)sum);
+    return err;
+}
+#elif defined OFFERS_scan || defined OFFERS_point || defined OFFERS_upto
+static tavola_err call(step *s)
+{
+    if (is(s->name, "insert"))
+        return insert_indexed(table, s->e);
+    if (is(s->name, "change"))
+        return change_indexed(table, s->e, s->e2);
+    if (is(s->name, "delete"))
+        return delete_indexed(table, s->e);
+#if defined OFFERS_point
+    return find_indexed(table, s->e, &s->found);
+#elif defined OFFERS_upto
+    return find_indexed(table, s->e, s->e2, &s->scan);
+#else
+    return find_indexed(table, s->e, &s->scan);
+#endif
+}
+#else /* one function */
+static tavola_err call(step *s)
+{
+#if defined OFFERS_deletes
     uint64_t deleted;
 
-    err = delete_all(table, words[0], &deleted);
+    return delete_all(table, s->words[0], &deleted);
 #elif defined OFFERS_range
-    err = find_range(table, words[0], words[1], &scan);
+    return find_range(table, s->words[0], s->words[1], &s->scan);
 #elif defined OFFERS_select
-    err = find_some(table, words[0], (const char *const[]){words[1], words[2], NULL}, &scan);
+    return find_some(table, s->words[0], (const char *const[]){s->words[1], s->words[2], NULL},
+                     &s->scan);
 #elif defined OFFERS_top
-    err = find_first(table, words[0], strtoull(words[1], NULL, 10), &scan);
-#elif defined OFFERS_pages
-    err = find_all(table, words[0], &scan);
-#elif defined OFFERS_spread
-    if (is(name, "insert"))
-        err = insert_spread(table, e);
-    else if (is(name, "get"))
-        err = get_spread(table, e, &found);
-    else
-        err = find_spread(table, words[0], &scan);
-#elif defined OFFERS_finer
-    err = is(name, "insert") ? insert_finer(table, e) : find_finer(table, e, &scan);
-#elif defined OFFERS_split
-    if (is(name, "insert"))
-        err = insert_split(table, e);
-    else if (is(name, "get"))
-        err = get_split(table, words[0], &found);
-    else
-        err = find_split(table, words[0], &scan);
-#elif defined OFFERS_widened
-    err = is(name, "insert") ? insert_widened(table, e)
-                             : find_widened(table, words[0], words[1], words[2], &scan);
-#elif defined OFFERS_widened_partition
-    err = is(name, "insert") ? insert_widened(table, e)
-                             : find_widened(table, words[0], words[1], &scan);
-#elif defined OFFERS_counter
-    int64_t sum;
+    return find_first(table, s->words[0], strtoull(s->words[1], NULL, 10), &s->scan);
+#else
+    return find_all(table, s->words[0], &s->scan);
+#endif
+}
+#endif
 
-    if (is(name, "total")) {
-        err = total(table, words[0], words[1], &sum);
-        printf("\"%lld\"", (long long)sum);
-        return;
+static tavola_err call_or_fill(step *s)
+{
+#ifdef OFFERS_FILL
+    uint64_t refused;
+    tavola_err err;
+
+    if (is(s->name, "fill")) {
+        err = fill(table, &refused);
+        snprintf(s->number, sizeof s->number, "%llu", (unsigned long long)refused);
+        return err;
     }
-    err = add_to(table, words[0], words[1], strtoll(words[2], NULL, 10));
-#else
-    if (is(name, "insert"))
-        err = insert_indexed(table, e);
-    else if (is(name, "change"))
-        err = change_indexed(table, e, e2);
-    else if (is(name, "delete"))
-        err = delete_indexed(table, e);
-#if defined OFFERS_point
-    else
-        err = find_indexed(table, e, &found);
-#elif defined OFFERS_upto
-    else
-        err = find_indexed(table, e, e2, &scan);
-#else
-    else
-        err = find_indexed(table, e, &scan);
 #endif
-#endif
-    if (err == TAVOLA_OK && found)
-        print_one(found);
-    else if (err == TAVOLA_OK && scan)
-        print_scan(scan);
-    else
+    return call(s);
+}
+
+static void run_step(const char *name, int count, char **words)
+{
+    step s = {.name = name, .count = count, .words = words};
+    tavola_err err;
+
+    if (count && words[0][0] == '{')
+        s.e = entity_of(words[0]);
+    if (count > 1 && words[1][0] == '{')
+        s.e2 = entity_of(words[1]);
+    err = call_or_fill(&s);
+    if (err)
         printf("%s", told(err));
-    tavola_entity_free(e);
-    tavola_entity_free(e2);
+    else if (s.found)
+        print_one(s.found);
+    else if (s.scan)
+        print_scan(s.scan);
+    else if (s.number[0])
+        printf("\"%s\"", s.number);
+    else
+        printf("%s", told(TAVOLA_OK));
+    tavola_entity_free(s.e);
+    tavola_entity_free(s.e2);
 }
 
 int main(int argc, char **argv)

@@ -215,7 +215,8 @@ def main(arguments):
     known = {path.stem: () for path in sorted(HERE.glob("*.traffic"))} | {RULES: (), CURES: ()}
     chosen = parts.choose_or_exit("advice", known, arguments[is_list:])
     if is_list:
-        return suite.print_jobs(chosen, targets=lambda part: [cures.LIBRARY] if part == CURES else [])
+        return suite.print_jobs(chosen, needs=lambda part: ["programs"] if part == CURES else [],
+                                targets=lambda part: [cures.LIBRARY] if part == CURES else [])
     return suite.close("advice", *suite.run_apart(run_part, [(part,) for part in chosen]))
 
 

@@ -254,7 +254,7 @@ class Plan:
         if "ceph" in self.needed:
             self.plan_cluster()
         if "programs" in self.needed:
-            self.steps.append(build_step("programs", "build-check", *self.targets("client")))
+            self.steps.append(build_step("programs", "build-check", *self.targets("programs")))
         if "unit" in self.asked:
             self.plan_c_tests("unit", "build-check", self.asked["unit"])
         if "tsan" in self.needed:
@@ -264,9 +264,9 @@ class Plan:
                       env={"CC": "clang", "CXX": "clang++"})
             self.steps.append(build_step("fuzz", "build-fuzz", *self.targets("fuzz")))
 
-    def targets(self, suite):
-        """What ninja has to build for the jobs of a suite."""
-        return sorted(set().union(*(job.targets for job in self.jobs if job.suite == suite)))
+    def targets(self, step):
+        """What ninja has to build for the jobs that need a step."""
+        return sorted(set().union(*(job.targets for job in self.jobs if step in job.needs)))
 
     def plan_cluster(self):
         configure("build-cluster-check", *SANITIZERS, "-Drados=enabled")

@@ -30,9 +30,9 @@ typedef struct tv_write_batch {
     bool is_freeing;     /* it frees space in the end: see tv_engine_ops.write */
     int64_t stamp;       /* the latest instant in it; 0 for none: see tv_engine_ops.write */
     int64_t first_stamp; /* the earliest; 0 when that is the same one */
-    bool may_be_late; /* see tv_engine_ops.write; then it expects something of each row it puts */
-    int64_t gone;     /* the latest instant that a row has which it deletes; 0: none has one */
-    uint64_t fences;  /* tv_engine_ops.fences before its author looked at a catalogue; 0: at none */
+    bool may_be_late;    /* see tv_engine_ops.write; then it expects something of all it changes */
+    int64_t gone;        /* the latest instant that a row has which it deletes; 0: none has one */
+    uint64_t fences; /* tv_engine_ops.fences before its author looked at a catalogue; 0: at none */
 } tv_write_batch;
 
 /** The earliest instant in it. */

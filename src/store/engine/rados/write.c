@@ -98,12 +98,13 @@ static bool is_change(const tv_change *change)
 static const tv_change *add_conditions(operation *op, const tv_change **of_key, size_t count)
 {
     const tv_change *last = NULL;
-    bool is_absent = false;
+    bool is_absent = false, is_there = false;
 
     for (size_t i = 0; i < count; i++) {
         tv_assert(of_key[i]->key.len > 0 && of_key[i]->key.len <= TV_KEY_BYTES_MAX);
         if (of_key[i]->kind == TV_CHANGE_EXPECT_VALUE) {
             add(op, TV_POOL_ROW_IS, of_key[i]->key, stored(op, of_key[i]->value));
+            is_there = true;
         } else if (of_key[i]->kind == TV_CHANGE_EXPECT_ABSENT) {
             add(op, TV_POOL_ROW_ABSENT, of_key[i]->key, TV_NONE);
             is_absent = true;
@@ -111,6 +112,7 @@ static const tv_change *add_conditions(operation *op, const tv_change **of_key, 
             last = of_key[i];
         }
     }
+    tv_assert(!op->may_be_late || last == NULL || is_there || is_absent);
     if (last && last->kind == TV_CHANGE_PUT)
         op->rows_more += is_absent;
     else if (last)

@@ -31,6 +31,8 @@ static const struct {
      "nothing_is_lost_or_torn_whatever_the_order"},
     {"a row is put where there was a later one", TV_MUTANT_NO_GONE_COMPARE, rados_sim_main,
      "nothing_is_lost_or_torn_whatever_the_order"},
+    {"a write is compared only with the clock that its own node sets", TV_MUTANT_OWN_SLOT,
+     rados_sim_main, "nothing_is_lost_or_torn_whatever_the_order"},
     {"a write is acknowledged whatever comes of it", TV_MUTANT_EARLY_ANSWER, rados_sim_main,
      "nothing_is_lost_or_torn_whatever_the_order"},
     {"a drop is answered without a fence", TV_MUTANT_UNFENCED_DROP, drops_main,

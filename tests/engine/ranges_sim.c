@@ -271,7 +271,7 @@ static void write_own(node *n, int writer)
     if (is_delete)
         row->delete_begun = version;
     do
-        err = write_row(n, TV_RANGE_CLOCK, tv_slice_of(key),
+        err = write_row(n, tv_range_clks[0], tv_slice_of(key),
                         row->is_there ? tv_slice_of(old) : TV_NONE,
                         is_delete ? TV_LIT("") : tv_slice_of(new), ++n->clock, NULL, 0);
     while (err == TV_ERR_MOVED);
@@ -307,7 +307,7 @@ static void count_up(node *n)
         if (old.data)
             sscanf(tv_range_text(&arena, old), ".%lld %lld", &count, &stamp_before);
         snprintf(new, sizeof new, ".%lld %lld", count + 1, (long long)stamp);
-        err = write_row(n, number % 2 ? tv_range_gones[0] : TV_RANGE_CLOCK, tv_slice_of(key), old,
+        err = write_row(n, number % 2 ? tv_range_gones[0] : tv_range_clks[0], tv_slice_of(key), old,
                         tv_slice_of(new), stamp, NULL, 0);
         if (err == TV_OK && stamp <= stamp_before)
             violate("clock: %s was written at %lld after %lld", key, (long long)stamp,
@@ -343,8 +343,8 @@ static void write_to_table(node *n)
         for (int i = dice(3) == 0 ? 30 : 0; i; i--)
             fake_yield(the_sim->cluster);
 
-        tv_err err = write_row(n, TV_RANGE_CLOCK, tv_slice_of(key), old, TV_LIT(".row"), ++n->clock,
-                               is_live, table);
+        tv_err err = write_row(n, tv_range_clks[0], tv_slice_of(key), old, TV_LIT(".row"),
+                               ++n->clock, is_live, table);
 
         if (err == TV_OK && the_sim->is_gone[table])
             violate("fence: %s was written after its table was gone", key);

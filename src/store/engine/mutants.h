@@ -24,6 +24,7 @@ enum {
     TV_MUTANT_NO_CLOCK_COMPARE = TV_MUTANT_RANGES_END, /* a write of any instant is taken */
     TV_MUTANT_NO_GONE,         /* a delete does not note what instant its row had */
     TV_MUTANT_NO_GONE_COMPARE, /* a row is put where there was a later one */
+    TV_MUTANT_OWN_SLOT,        /* what other nodes have set is not compared */
     TV_MUTANT_EARLY_ANSWER,    /* a write is acknowledged whatever comes of it */
     TV_MUTANT_UNFENCED_DROP,   /* a drop is answered without a fence */
     TV_MUTANT_EARLY_MAP,       /* a map is used before the catalogues were read for it */

@@ -467,7 +467,7 @@ tv_err tv_rados_engine_open(const tv_rados_options *options, tv_engine **ret_eng
     rados->maps = maps;
     tv_maps_set_on_newer(maps, options->on_newer, options->ctx);
     rados->reserve_percent = options->reserve_percent;
-    rados->gone_slot = tv_rados_gone_slot(number_of(rados->pool->ops->address(rados->pool)));
+    rados->slot = tv_rados_slot(number_of(rados->pool->ops->address(rados->pool)));
     rados->strays_end = &rados->strays;
     rados->ops.next = rados->ops.before = &rados->ops;
     rados->has_keeper = !options->has_no_keeper;

@@ -31,7 +31,7 @@ typedef struct tv_rados_engine {
 
     tv_rados_meter reads, writes;
     _Atomic uint64_t conflicts, clock_refusals, moved;
-    _Atomic unsigned gone_slot; /* of tv_range_gones, that this node sets */
+    _Atomic unsigned slot; /* of tv_range_clks and tv_range_gones, that this node sets */
     struct {
         uint64_t ops, conflicts, clock_refusals, moved; /* when the minute began; the keeper's */
         int looks;                                      /* since then */
@@ -71,10 +71,10 @@ static inline uint64_t tv_rados_fences_of(const tv_map *map)
     return map->drops + 1;
 }
 
-/** The one of tv_range_gones that a node takes by a number; the first is nobody's. */
-static inline unsigned tv_rados_gone_slot(uint64_t number)
+/** The slot that a node takes by a number; the first is nobody's. */
+static inline unsigned tv_rados_slot(uint64_t number)
 {
-    return 1 + (unsigned)(number % (TV_RANGE_GONES - 1));
+    return 1 + (unsigned)(number % (TV_RANGE_SLOTS - 1));
 }
 
 /** Whether an operation was refused because its range is elsewhere, or has another epoch. */

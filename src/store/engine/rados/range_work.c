@@ -136,18 +136,18 @@ tv_err tv_range_clock(tv_range_work *work, tv_slice object, size_t which, tv_sli
 
     if (err)
         return err;
-    if (which == 0) {
-        *ret_attr = TV_RANGE_CLOCK;
-        *ret_value = TV_MUTANT(NO_CLOCK) ? TV_LIT("") : attr_in(&read, TV_RANGE_CLOCK);
-        return TV_OK;
-    }
-    *ret_attr = tv_range_gones[0];
-    *ret_value = TV_LIT("");
-    for (size_t i = 0; i < TV_RANGE_GONES && !TV_MUTANT(NO_GONE_MOVE); i++) {
-        tv_slice gone = attr_in(&read, tv_range_gones[i]);
 
-        if (tv_slice_cmp(gone, *ret_value) > 0)
-            *ret_value = gone;
+    const tv_slice *slots = which == 0 ? tv_range_clks : tv_range_gones;
+
+    *ret_attr = slots[0];
+    *ret_value = TV_LIT("");
+    if (which == 0 ? TV_MUTANT(NO_CLOCK) : TV_MUTANT(NO_GONE_MOVE))
+        return TV_OK;
+    for (size_t i = 0; i < TV_RANGE_SLOTS; i++) {
+        tv_slice value = attr_in(&read, slots[i]);
+
+        if (tv_slice_cmp(value, *ret_value) > 0)
+            *ret_value = value;
     }
     return TV_OK;
 }

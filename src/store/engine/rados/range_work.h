@@ -55,7 +55,7 @@ tv_err tv_range_set_epochs(tv_range_work *work, tv_slice object, tv_slice epoch_
 tv_err tv_range_attr(tv_range_work *work, tv_slice object, tv_slice attr,
                      tv_slice *ret_value) TV_WARN_UNUSED;
 
-/** What goes with a range's rows, and only grows: clk, and what is gone.  write.c says what for. */
+/** What goes with a range's rows, and only grows: its clock, and what is gone (write.c). */
 enum { TV_RANGE_CLOCKS = 2 };
 /** One of them for the range that rows go to: its attribute, and its value, "" when there is none.
  */

@@ -17,8 +17,12 @@ tv_slice tv_route_key(tv_arena *arena, tv_route_kind kind, tv_slice name)
     return (tv_slice){key, name.len + 2};
 }
 
-const tv_slice tv_range_gones[TV_RANGE_GONES] = {
-    {"gone0", 5}, {"gone1", 5}, {"gone2", 5}, {"gone3", 5},
+const tv_slice tv_range_clks[TV_RANGE_SLOTS] = {
+    {"clk", 3},  {"clk1", 4}, {"clk2", 4}, {"clk3", 4},
+    {"clk4", 4}, {"clk5", 4}, {"clk6", 4}, {"clk7", 4},
+};
+const tv_slice tv_range_gones[TV_RANGE_SLOTS] = {
+    {"gone", 4},  {"gone1", 5}, {"gone2", 5}, {"gone3", 5},
     {"gone4", 5}, {"gone5", 5}, {"gone6", 5}, {"gone7", 5},
 };
 

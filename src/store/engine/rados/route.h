@@ -21,9 +21,9 @@
  * rare: a split, a merge, a drop of a table.
  *
  * A range's object has attributes: `wep`, the epoch that writes must name; `rep`, that
- * reads must name; `clk`, the latest instant written to it, 13 digits of base 32, but for batches
- * that may be late (write.c); `gone0` to `gone7`, in the same way, what rows had that were deleted
- * soon after.
+ * reads must name; `clk` and `clk1` to `clk7`, of which the latest is the range's clock, the latest
+ * instant written to it but for batches that may be late (write.c); `gone` and `gone1` to `gone7`,
+ * in the same way, what rows had that were deleted soon after.  Instants are 13 digits of base 32.
  * Epochs are words that are never used again; a `wep` that begins with F is that of a frozen
  * range, one that begins with B that of an object which is not in use yet.  The object's first row
  * is TV_RANGE_SENTINEL, so that iterators open at a row that is there.  Values of rows have one
@@ -41,17 +41,19 @@
 
 #define TV_RANGE_WRITE_EPOCH TV_LIT("wep")
 #define TV_RANGE_READ_EPOCH TV_LIT("rep")
-#define TV_RANGE_CLOCK TV_LIT("clk")
-/** Any of them says it.  The first is set when ranges are changed, each other one by few nodes. */
-enum { TV_RANGE_GONES = 8 };
-extern const tv_slice tv_range_gones[TV_RANGE_GONES];
+/**
+ * Any of them says it.  The first is set when ranges are changed, and below TV_ROUTE_LEVEL_LATE;
+ * each other one by few nodes.
+ */
+enum { TV_RANGE_SLOTS = 8 };
+extern const tv_slice tv_range_clks[TV_RANGE_SLOTS], tv_range_gones[TV_RANGE_SLOTS];
 #define TV_RANGE_SENTINEL TV_LIT("!")
 #define TV_RANGE_FORM '.'
 
 /** What this source reads and writes; a pool of another format, or a higher level, is refused. */
 enum { TV_ROUTE_FORMAT = 1, TV_ROUTE_LEVEL = 2 };
 
-/** From which on writes may be late: all nodes keep tv_range_gones. */
+/** From which on writes may be late: all nodes keep tv_range_gones, and look at all slots. */
 enum { TV_ROUTE_LEVEL_LATE = 2 };
 
 /** A new store has this level; the leader raises it when all nodes understand more. */

@@ -19,8 +19,8 @@
  * Over an entity that is there the author sees to it: the operation compares the row.  Where
  * there is none the range must know what was there.  Let L be TV_INSTANT_LATE_MAX.
  *
- *  (1) The range's clock, clk, and `gone`, the latest of tv_range_gones, only grow, and go with the
- *      rows when ranges are split or merged.
+ *  (1) The range's clock, clk, the latest of tv_range_clks, and `gone`, the latest of
+ *      tv_range_gones, only grow, and go with the rows when ranges are split or merged.
  *  (2) Every operation with instants compares clk < first + L, if it may be late; else clk < first,
  *      and sets clk to the last of them.
  *  (3) One that expects a row to be absent, as all do that put a new one, compares gone < first.
@@ -29,12 +29,12 @@
  * So when a new row comes with `first`, all that were deleted had x < first: by (2) or by (3).  For
  * (4) the node knows a clk and a gone that the range has at least: those that it has set or read
  * last.  By these nothing needs to be done for most deletes, as x is seldom of the last second;
- * otherwise the operation sets gone to x.  If all nodes set the same attribute they would overtake
- * each other there, so each has one of its own, or shares it with few.
+ * otherwise the operation sets gone to x.  So that clk - L is not long ago, one that may be late
+ * sets clk, too, when it is ahead of the clk that is known by more than TV_INSTANT_LATE_RAISE.
  *
- * So that clk - L is not long ago, an operation that may be late sets clk too, when it is ahead of
- * the clk that is known by more than TV_INSTANT_LATE_RAISE.  It is then refused if another was
- * faster, which happens a few times in a second and not with each write.
+ * If all nodes set the same attributes they would overtake each other there.  So each has a slot of
+ * its own, or shares one with few: then an operation that was refused for it is sent again without,
+ * because now the range is known to be as far, and the node takes another.
  *
  * Stores of a level below TV_ROUTE_LEVEL_LATE may have nodes that know nothing of `gone`.  So
  * nothing may be late there; and what a node knows of a range begins with an operation that is
@@ -59,7 +59,7 @@ typedef struct operation {
     int64_t rows_more;
     bool has_puts, has_inserts;
     bool may_be_late;
-    unsigned slot; /* of tv_range_gones */
+    unsigned slot, clock_slot; /* that it sets, of tv_range_gones and tv_range_clks */
     bool sets_clock, sets_gone;
     char below_clock[CLOCK_DIGITS], first_stamp[CLOCK_DIGITS], stamp[CLOCK_DIGITS];
     char gone[CLOCK_DIGITS];
@@ -129,32 +129,34 @@ static tv_slice digits_of(char digits[CLOCK_DIGITS], int64_t instant)
 /* What is compared with the range's clock, and whether it is set: (2). */
 static void add_clock(operation *op, const tv_write_batch *batch, int64_t known)
 {
-    int64_t first = tv_write_batch_first_stamp(batch), below = first;
+    int64_t first = tv_write_batch_first_stamp(batch), stamp = batch->stamp;
+    int64_t below = op->may_be_late ? first + TV_INSTANT_LATE_MAX : first;
+    tv_slice before = digits_of(op->below_clock, below);
+    tv_slice own = digits_of(op->stamp, stamp);
 
-    op->sets_clock = !op->may_be_late || batch->stamp > known + TV_INSTANT_LATE_RAISE;
-    if (op->may_be_late) {
-        below = first + TV_INSTANT_LATE_MAX;
-        if (op->sets_clock && below > batch->stamp)
-            below = batch->stamp;
+    op->sets_clock = !op->may_be_late || stamp > known + TV_INSTANT_LATE_RAISE;
+    for (unsigned i = 0; i < TV_RANGE_SLOTS && !TV_MUTANT(NO_CLOCK_COMPARE); i++) {
+        bool is_set = op->sets_clock && i == op->clock_slot;
+
+        if (TV_MUTANT(OWN_SLOT) && i != op->clock_slot)
+            continue;
+        add(op, TV_POOL_ATTR_BELOW, tv_range_clks[i], is_set && stamp < below ? own : before);
     }
-    if (!TV_MUTANT(NO_CLOCK_COMPARE))
-        add(op, TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, digits_of(op->below_clock, below));
-    digits_of(op->stamp, batch->stamp);
 }
 
 /* Likewise with what is gone: (3), (4).  `clock`: what the range's is after the operation. */
 static void add_gone(operation *op, const tv_write_batch *batch, int64_t clock, int64_t known)
 {
     int64_t first = tv_write_batch_first_stamp(batch);
-    tv_slice before = digits_of(op->first_stamp, first), gone = digits_of(op->gone, batch->gone);
+    tv_slice before = digits_of(op->first_stamp, first), own = digits_of(op->gone, batch->gone);
 
     op->sets_gone =
         batch->gone > clock - TV_INSTANT_LATE_MAX && batch->gone > known && !TV_MUTANT(NO_GONE);
-    for (unsigned i = 0; i < TV_RANGE_GONES; i++) {
+    for (unsigned i = 0; i < TV_RANGE_SLOTS; i++) {
         bool is_set = op->sets_gone && i == op->slot;
 
         if (is_set && (!op->has_inserts || batch->gone < first))
-            add(op, TV_POOL_ATTR_BELOW, tv_range_gones[i], gone);
+            add(op, TV_POOL_ATTR_BELOW, tv_range_gones[i], own);
         else if (op->has_inserts && !TV_MUTANT(NO_GONE_COMPARE))
             add(op, TV_POOL_ATTR_BELOW, tv_range_gones[i], before);
     }
@@ -197,11 +199,13 @@ static void operation_init(operation *op, const tv_write_batch *batch, const tv_
 
     *op = (operation){
         .slot = slot,
+        .clock_slot = map->level >= TV_ROUTE_LEVEL_LATE ? slot : 0,
         .may_be_late = batch->may_be_late && map->level >= TV_ROUTE_LEVEL_LATE && clock,
     };
     tv_arena_init(&op->arena);
     sorted = tv_arena_alloc(&op->arena, batch->count * sizeof *sorted);
-    op->steps = tv_arena_alloc(&op->arena, (batch->count + 4 + TV_RANGE_GONES) * sizeof *op->steps);
+    op->steps =
+        tv_arena_alloc(&op->arena, (batch->count + 3 + 2 * TV_RANGE_SLOTS) * sizeof *op->steps);
     for (size_t i = 0; i < batch->count; i++) {
         sorted[i] = &batch->changes[i];
         has_changes |= is_change(sorted[i]);
@@ -216,7 +220,8 @@ static void operation_init(operation *op, const tv_write_batch *batch, const tv_
     }
     add_rows(op, batch, sorted);
     if (op->sets_clock)
-        add(op, TV_POOL_SET_ATTR, TV_RANGE_CLOCK, (tv_slice){op->stamp, CLOCK_DIGITS});
+        add(op, TV_POOL_SET_ATTR, tv_range_clks[op->clock_slot],
+            (tv_slice){op->stamp, CLOCK_DIGITS});
     if (op->sets_gone)
         add(op, TV_POOL_SET_ATTR, tv_range_gones[slot], (tv_slice){op->gone, CLOCK_DIGITS});
 }
@@ -233,16 +238,25 @@ static bool is_within(const tv_range *range, const tv_write_batch *batch)
 /* What the object says: its epoch for writes and its clocks. */
 typedef struct attributes {
     tv_slice epoch;
-    int64_t clock, gone; /* the latest of tv_range_gones */
+    int64_t clock, gone; /* the latest of tv_range_clks and of tv_range_gones */
 } attributes;
 
-static bool is_gone_attr(tv_slice name)
+/* If this attribute is one of these, and later than what was found before. */
+static tv_err take_latest(const tv_slice slots[TV_RANGE_SLOTS], const tv_pool_row *attr,
+                          int64_t *latest)
 {
-    for (size_t i = 0; i < TV_RANGE_GONES; i++) {
-        if (tv_slice_eq(name, tv_range_gones[i]))
-            return true;
+    for (size_t i = 0; i < TV_RANGE_SLOTS; i++) {
+        int64_t instant = 0;
+        tv_err err;
+
+        if (!tv_slice_eq(attr->key, slots[i]))
+            continue;
+        err = tv_key_read_number(attr->value, &instant);
+        if (err || instant > *latest)
+            *latest = instant;
+        return err;
     }
-    return false;
+    return TV_OK;
 }
 
 /* TV_ERR_NOT_FOUND as read. */
@@ -255,17 +269,11 @@ static tv_err read_attributes(tv_rados_engine *rados, const char *object, tv_are
     *ret = (attributes){.epoch = TV_LIT("")};
     err = tv_pool_read_now(rados->pool, &read);
     for (size_t i = 0; i < read.row_count && err == TV_OK; i++) {
-        const tv_pool_row *row = &read.rows[i];
-        int64_t gone = 0;
-
-        if (tv_slice_eq(row->key, TV_RANGE_WRITE_EPOCH))
-            ret->epoch = row->value;
-        else if (tv_slice_eq(row->key, TV_RANGE_CLOCK))
-            err = tv_key_read_number(row->value, &ret->clock);
-        else if (is_gone_attr(row->key))
-            err = tv_key_read_number(row->value, &gone);
-        if (ret->gone < gone)
-            ret->gone = gone;
+        if (tv_slice_eq(read.rows[i].key, TV_RANGE_WRITE_EPOCH))
+            ret->epoch = read.rows[i].value;
+        err = take_latest(tv_range_clks, &read.rows[i], &ret->clock);
+        if (err == TV_OK)
+            err = take_latest(tv_range_gones, &read.rows[i], &ret->gone);
     }
     return err;
 }
@@ -287,9 +295,9 @@ static void note_clocks(const tv_map *map, tv_range_lane_use *use, int64_t clock
 }
 
 /*
- * The range's clocks have refused an operation.  TV_OK: it has wanted to set one that was set by
- * another, and can be sent without that.  TV_ERR_CONFLICT: it needs a later instant, and the next
- * one is later.
+ * The range's clocks have refused an operation.  TV_OK: it has wanted to set one where another node
+ * was faster, and can be sent without that.  TV_ERR_CONFLICT: it needs a later instant, and the
+ * next one is later.
  */
 static tv_err be_overtaken(tv_rados_engine *rados, const tv_map *map, tv_range_lane_use *use,
                            const tv_write_batch *batch, const operation *op, const attributes *now)
@@ -298,13 +306,13 @@ static tv_err be_overtaken(tv_rados_engine *rados, const tv_map *map, tv_range_l
     bool gone_is_later = op->has_inserts && now->gone >= first;
 
     note_clocks(map, use, now->clock, now->gone);
-    if (op->sets_gone && now->gone >= batch->gone) /* another node uses it, too */
-        atomic_store(&rados->gone_slot, tv_rados_gone_slot(op->slot));
     tv_instant_follow(gone_is_later && now->gone > now->clock ? now->gone : now->clock, first,
                       atomic_fetch_add(&use->refused_in_row, 1) + 1);
-    if (op->may_be_late && now->clock < first + TV_INSTANT_LATE_MAX && !gone_is_later)
-        return TV_OK;
-    return TV_ERR_CONFLICT;
+    if (!op->may_be_late || now->clock >= first + TV_INSTANT_LATE_MAX || gone_is_later)
+        return TV_ERR_CONFLICT;
+
+    atomic_store(&rados->slot, tv_rados_slot(op->slot));
+    return TV_OK;
 }
 
 /*
@@ -408,7 +416,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         return TV_ERR_TIMED_OUT; /* and that it is not done is certain, unlike below */
     if (tv_point("write.before"))
         return TV_ERR_IO;
-    operation_init(&op, batch, map, range, atomic_load(&rados->gone_slot));
+    operation_init(&op, batch, map, range, atomic_load(&rados->slot));
     err = write_to(rados, map, range, batch, &op, patience);
     tv_arena_done(&op.arena);
     return err;

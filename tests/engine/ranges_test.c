@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "ranges_sim.h"
+#include "seed.h"
 
 enum { SEEDS = 250, SECONDS = 5, SEEDS_MIN = 20 };
 
@@ -33,7 +34,7 @@ static sim_focus focus_of(int run)
 
 TEST(nothing_is_lost_whatever_happens_to_ranges)
 {
-    const char *given = getenv("TAVOLA_SEED"), *longer = getenv("TAVOLA_RANGES_SECONDS");
+    const char *given = seed_given(), *longer = getenv("TAVOLA_RANGES_SECONDS");
     uint64_t first = given ? strtoull(given, NULL, 10) : longer ? (uint64_t)time(NULL) << 20 : 1;
     int64_t end_ns = tv_clock_mono_ns() + seconds() * 1000000000;
     sim_counts counts = {0};

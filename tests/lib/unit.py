@@ -12,6 +12,7 @@ import subprocess
 import time
 
 import parts
+import seed
 import slow
 import story
 import suite
@@ -101,6 +102,8 @@ def target(build, test):
 
 def job(test, suite="unit", needs=(), env=None):
     env = {**test["env"], **(env or {}), "CMOCKA_MESSAGE_OUTPUT": "TAP"}
+    if not seed.IS_GIVEN:
+        env["TAVOLA_SEED"] = ""  # they have seeds of their own, many of them
     if test["only"]:
         env["TAVOLA_TEST"] = test["only"]
     # Meson's time limits are for a plain build; the sanitizers are slower, and machines are busy.

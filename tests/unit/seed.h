@@ -12,9 +12,17 @@
 
 static uint64_t seed_state;
 
-static inline uint64_t seed_start(void)
+/* Of the run that is to be repeated; NULL: of none. */
+static inline const char *seed_given(void)
 {
     const char *given = getenv("TAVOLA_SEED");
+
+    return given && *given ? given : NULL;
+}
+
+static inline uint64_t seed_start(void)
+{
+    const char *given = seed_given();
     uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
 
     seed_state = seed ? seed : 1;

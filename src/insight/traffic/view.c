@@ -227,10 +227,85 @@ static void allocate_cells(tv_view *view, unsigned measures)
     }
 }
 
+static bool is_bound(const tv_axis *axis, tv_slice key)
+{
+    return tv_slice_eq(axis->bounds[tv_axis_find(axis, key)], key);
+}
+
+/* How much the heaviest of the parts between the ends of [first, end) has, which begin at bounds of
+ * `next`; of two parts the lighter; negative when there is but one. */
+static double heaviest_inner(const tv_axis *axis, const tv_axis *next, size_t first, size_t end,
+                             const double *overall)
+{
+    double parts[2] = {0}, best = -1, sum = overall[first];
+    size_t count = 1;
+
+    for (size_t i = first + 1; i < end; i++) {
+        if (is_bound(next, axis->bounds[i])) {
+            if (count == 1)
+                parts[0] = sum;
+            else if (sum > best)
+                best = sum;
+            count++;
+            sum = 0;
+        }
+        sum += overall[i];
+    }
+    parts[1] = sum;
+    if (count == 2)
+        return parts[0] < parts[1] ? parts[0] : parts[1];
+    return best;
+}
+
+/* Give a part at one end of a bucket at most `most`, at its place that is nearest to the others. */
+static void limit(double *weights, size_t first, size_t end, size_t nearest, double most)
+{
+    double sum = 0;
+
+    for (size_t i = first; i < end; i++)
+        sum += weights[i];
+    if (sum <= most)
+        return;
+    for (size_t i = first; i < end; i++)
+        weights[i] = i == nearest ? most : 0;
+}
+
+/*
+ * By what a column's counts are divided: by what all columns have had.  But a bucket that was split
+ * for what it had counted has that between the new bounds, and little at its ends, whatever is
+ * written there later: an append begins in a bucket that reaches to the end of the keys.
+ */
+static void weigh_piece(const tv_gathered *table, size_t piece, const tv_axis *axis,
+                        const double *overall, double *weights)
+{
+    const tv_axis *own = table->pieces[piece].axis;
+    const tv_axis *next = piece + 1 < table->count ? table->pieces[piece + 1].axis : own;
+    size_t end = 0;
+
+    memcpy(weights, overall, axis->count * sizeof *weights);
+    for (size_t k = 0; k < own->count && next != own; k++) {
+        size_t first = end, low, high;
+        double most;
+
+        end = k + 1 < own->count ? tv_axis_find(axis, own->bounds[k + 1]) : axis->count;
+        if (end < first + 2)
+            continue;
+        most = heaviest_inner(axis, next, first, end, overall);
+        if (most < 0)
+            continue;
+        for (low = first + 1; !is_bound(next, axis->bounds[low]);)
+            low++;
+        for (high = end - 1; !is_bound(next, axis->bounds[high]);)
+            high--;
+        limit(weights, first, low, low - 1, most);
+        limit(weights, high, end, high, most);
+    }
+}
+
 static void fill(const tv_gathered *table, const tv_view_query *query, tv_view *view)
 {
     tv_axis *full = choose_axis(table, query);
-    double *weights = weigh(table, full);
+    double *overall = weigh(table, full), *weights = tv_malloc(full->count * sizeof *weights);
     tv_counts *counts = tv_malloc(full->count * sizeof *counts);
     size_t first, count;
 
@@ -241,6 +316,7 @@ static void fill(const tv_gathered *table, const tv_view_query *query, tv_view *
         const tv_piece *piece = &table->pieces[i];
         size_t row = slot_of(view, piece->minute) * count;
 
+        weigh_piece(table, i, full, overall, weights);
         memset(counts, 0, full->count * sizeof *counts);
         if (tv_axis_project(piece->axis, piece->counts, full, weights, counts))
             view->is_approximate = true;
@@ -251,6 +327,7 @@ static void fill(const tv_gathered *table, const tv_view_query *query, tv_view *
     }
     free(counts);
     free(weights);
+    free(overall);
     tv_axis_unref(full);
 }
 

@@ -536,6 +536,44 @@ static uint64_t sum_of_reads(tv_grain grain, uint32_t from, uint32_t to)
     return sum;
 }
 
+/* The last bucket of each column reaches to the end of the keys, where much is written later. */
+TEST(what_is_appended_is_seen_where_it_was_written)
+{
+    enum { SLOTS = 40, EACH = 120 };
+    tv_traffic *traffic = open_at(NULL, START);
+    tv_traffic_table *table = tv_traffic_table_get(traffic, TV_LIT("account"), 1);
+
+    for (int i = 0; i < SLOTS * EACH; i++) {
+        char key[16];
+
+        snprintf(key, sizeof key, "log\x01%06d", i);
+        count(traffic, table, 0, tv_slice_of(key), TV_MEASURE_WRITES, 1);
+        tv_traffic_sample(traffic, table, tv_slice_of(key), 1);
+        if (i % (EACH / 6) == EACH / 6 - 1)
+            tv_traffic_step(traffic);
+        if (i % EACH == EACH - 1)
+            CHECK_OK(tv_traffic_close_minute(traffic, START + (uint32_t)(i / EACH)));
+    }
+
+    tv_view view = read_view(traffic, 1, TV_GRAIN_MINUTE, START, START + SLOTS, 1024);
+
+    for (size_t slot = 0; slot + 2 < SLOTS; slot++) {
+        char end[16];
+        uint64_t beyond = 0;
+        size_t first;
+
+        snprintf(end, sizeof end, "log\x01%06zu", (slot + 2) * EACH);
+        first = tv_axis_find(view.axis, tv_slice_of(end)) + 1;
+        CHECK_INT(slot_sum(&view, slot, TV_MEASURE_WRITES), EACH);
+        for (size_t i = first; i < view.axis->count; i++)
+            beyond += tv_view_cell(&view, TV_MEASURE_WRITES, slot, i);
+        CHECK(beyond <= EACH / 20);
+    }
+    tv_view_done(&view);
+    tv_traffic_table_unref(table);
+    tv_traffic_free(traffic);
+}
+
 TEST(a_view_that_is_fitted_begins_with_its_first_column)
 {
     static const struct {
@@ -770,6 +808,7 @@ int main(void)
         cmocka_unit_test(a_crash_at_any_byte_loses_only_the_torn_column),
         cmocka_unit_test(files_that_are_something_else_do_no_harm),
         cmocka_unit_test(without_a_folder_it_is_kept_in_memory_and_says_so),
+        cmocka_unit_test(what_is_appended_is_seen_where_it_was_written),
         cmocka_unit_test(a_view_that_is_fitted_begins_with_its_first_column),
         cmocka_unit_test(a_clock_that_was_wrong_for_a_while_costs_no_more_than_that_while),
         cmocka_unit_test(memory_and_disk_stay_within_their_bounds_at_the_servers_limit),

@@ -146,6 +146,9 @@ export async function go(page, view, selector) {
   await page.waitForSelector(selector || "main h1");
 }
 
+/** Of what is seen, for the documents. */
+export const picture = (page, name) => page.screenshot({ path: `${process.env.EXPLORER_PICTURES}/${name}.png` });
+
 /** What the address says after its "?". */
 export const query = async (page) => new URLSearchParams((await page.evaluate(() => location.hash)).split("?")[1] || "");
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """The server's own page in a real browser.  Ends with "explorer: N passed, N failed".
 
-    tests/explorer/run.py [PART...]      e.g. views edit
+    tests/explorer/run.py [PART...]             e.g. views edit
+    tests/explorer/run.py --pictures [PART...]  draw pictures of docs/explorer/ anew: heat server
 
 Every file gets a server of its own.  What a test cannot do in a browser - another link into the
 page, a restart of the server, the command line tool - it asks for at a small port of this program
@@ -27,10 +28,12 @@ from explorer import new_link  # noqa: E402
 from server import ROOT, Server  # noqa: E402
 
 ENDING = ".test.mjs"
+PICTURES = HERE / "pictures"
 TOOL = os.environ.get("TAVOLA", str(ROOT / "build" / "tavola"))
 # A recorder whose clock the tests move (POST /clock/MS), for what is about time.
 # On one thread a request is recorded before the next one is answered.
 BY_HAND = ("--watch=all", "--watch-clock=manual", "--test-points", "--threads", "1")
+PICTURE_FLAGS = {"heat": BY_HAND}
 LOG_LINES = 20  # for a test that fails
 FLAGS = {"heat": BY_HAND, "findings": BY_HAND, "layout": BY_HAND, "server": ("--access-log", "--test-points", "--test-values", "history-ms=200")}
 
@@ -90,16 +93,17 @@ def trace_flags(part, folder):
     return ("--trace", os.environ["EXPLORER_TEST_TRACE"], "--trace-values", "full")
 
 
-def run_file(part):
+def run_file(part, folder_of_it=HERE):
     """(passed, failed) of one file; a server that does not end well is a failure of it."""
+    flags = PICTURE_FLAGS if folder_of_it == PICTURES else FLAGS
     try:
         with tempfile.TemporaryDirectory() as folder, Server(
-                *FLAGS.get(part, ()), *trace_flags(part, folder), engine="rocksdb") as server:
+                *flags.get(part, ()), *trace_flags(part, folder), engine="rocksdb") as server:
             web = control(server)
             os.environ["EXPLORER_TEST_CONTROL"] = f"http://127.0.0.1:{web.server_port}"
             os.environ["EXPLORER_TEST_PAGE"] = f"http://127.0.0.1:{server.admin_port}"
             try:
-                return javascript.run_tests(part, HERE, [str(HERE / (part + ENDING))])
+                return javascript.run_tests(part, HERE, [str(folder_of_it / (part + ENDING))])
             finally:
                 web.shutdown()
                 web.server_close()
@@ -108,10 +112,22 @@ def run_file(part):
         return 0, 1
 
 
+def draw(words):
+    """The pictures of the documents."""
+    os.environ["EXPLORER_PICTURES"] = str(ROOT / "docs" / "explorer")
+    chosen = parts.choose_or_exit("pictures", files_in(PICTURES), words)
+    return suite.close("pictures", *suite.run_apart(run_file, [(part, PICTURES) for part in chosen]))
+
+
+def files_in(folder):
+    return {path.name.removesuffix(ENDING): () for path in sorted(folder.glob(f"*{ENDING}"))}
+
+
 def main(arguments):
+    if arguments[:1] == ["--pictures"]:
+        return draw(arguments[1:])
     is_list = arguments[:1] == ["--jobs"]
-    known = {path.name.removesuffix(ENDING): () for path in sorted(HERE.glob(f"*{ENDING}"))}
-    chosen = parts.choose_or_exit("explorer", known, arguments[is_list:])
+    chosen = parts.choose_or_exit("explorer", files_in(HERE), arguments[is_list:])
     if is_list:
         return suite.print_jobs(chosen)
     return suite.close("explorer", *suite.run_apart(run_file, [(part,) for part in chosen]))

@@ -227,21 +227,29 @@ static void allocate_cells(tv_view *view, unsigned measures)
     }
 }
 
-static bool is_bound(const tv_axis *axis, tv_slice key)
+/* Which bounds of an axis another one has, too. */
+static void find_shared(const tv_axis *axis, const tv_axis *other, bool *ret_is_shared)
 {
-    return tv_slice_eq(axis->bounds[tv_axis_find(axis, key)], key);
+    size_t k = 0;
+
+    for (size_t i = 0; i < axis->count; i++) {
+        int order = -1;
+
+        while (k < other->count && (order = tv_slice_cmp(other->bounds[k], axis->bounds[i])) < 0)
+            k++;
+        ret_is_shared[i] = k < other->count && order == 0;
+    }
 }
 
-/* How much the heaviest of the parts between the ends of [first, end) has, which begin at bounds of
- * `next`; of two parts the lighter; negative when there is but one. */
-static double heaviest_inner(const tv_axis *axis, const tv_axis *next, size_t first, size_t end,
-                             const double *overall)
+/* How much the heaviest of the parts between the ends of [first, end) has; of two parts the
+ * lighter; negative when there is but one. */
+static double heaviest_inner(const bool *is_start, size_t first, size_t end, const double *overall)
 {
     double parts[2] = {0}, best = -1, sum = overall[first];
     size_t count = 1;
 
     for (size_t i = first + 1; i < end; i++) {
-        if (is_bound(next, axis->bounds[i])) {
+        if (is_start[i]) {
             if (count == 1)
                 parts[0] = sum;
             else if (sum > best)
@@ -281,25 +289,31 @@ static void weigh_piece(const tv_gathered *table, size_t piece, const tv_axis *a
     const tv_axis *own = table->pieces[piece].axis;
     const tv_axis *next = piece + 1 < table->count ? table->pieces[piece + 1].axis : own;
     size_t end = 0;
+    bool *is_start;
 
     memcpy(weights, overall, axis->count * sizeof *weights);
-    for (size_t k = 0; k < own->count && next != own; k++) {
+    if (next == own)
+        return;
+    is_start = tv_malloc(axis->count * sizeof *is_start);
+    find_shared(axis, next, is_start);
+    for (size_t k = 0; k < own->count; k++) {
         size_t first = end, low, high;
         double most;
 
         end = k + 1 < own->count ? tv_axis_find(axis, own->bounds[k + 1]) : axis->count;
         if (end < first + 2)
             continue;
-        most = heaviest_inner(axis, next, first, end, overall);
+        most = heaviest_inner(is_start, first, end, overall);
         if (most < 0)
             continue;
-        for (low = first + 1; !is_bound(next, axis->bounds[low]);)
+        for (low = first + 1; !is_start[low];)
             low++;
-        for (high = end - 1; !is_bound(next, axis->bounds[high]);)
+        for (high = end - 1; !is_start[high];)
             high--;
         limit(weights, first, low, low - 1, most);
         limit(weights, high, end, high, most);
     }
+    free(is_start);
 }
 
 static void fill(const tv_gathered *table, const tv_view_query *query, tv_view *view)

@@ -12,6 +12,7 @@ import { columnDrag } from './columns.js';
 
 const HEIGHT_MAX = 8e6; // of the scrolled area
 const OVERSCAN = 6;     // rows beyond the edges
+const TEXT_EXTRA = 240; // pixels
 const CHECK_WIDTH = 38, WIDTH_STEP = 16, IDLE_MS = 150;
 const WIDTHS = { 'Edm.Boolean': 84, 'Edm.Int32': 92, 'Edm.Int64': 150, 'Edm.Double': 130, 'Edm.DateTime': 196, 'Edm.Guid': 140, 'Edm.Binary': 150 };
 
@@ -69,12 +70,19 @@ export class Grid {
     this.measure();
     keyWidths(this.wide, this.columns.slice(0, 2).map(each => each.longest)).forEach((width, i) => { this.columns[i].usual = width; });
     this.space.style.height = `${Math.min(this.total * this.height, HEIGHT_MAX)}px`;
-    const sum = this.columns.reduce((all, column) => all + this.widthOf(column), CHECK_WIDTH), last = this.columns[this.columns.length - 1];
-    if (!last.width) last.extra = Math.max(0, this.wide - sum); // it takes the rest
-    this.space.style.width = this.isNarrow ? '100%' : `${sum + (last.extra || 0)}px`;
+    this.space.style.width = this.isNarrow ? '100%' : `${this.shareRest()}px`;
     this.setTop(this.top);
     this.drawHead();
     this.draw();
+  }
+
+  /** What is left of the grid goes to texts, as far as they may need it, and then to the last column; how wide all are. */
+  shareRest() {
+    const sum = () => this.columns.reduce((all, column) => all + this.widthOf(column), CHECK_WIDTH), last = this.columns[this.columns.length - 1];
+    const texts = this.columns.slice(2).filter(({ type, width }) => type === 'Edm.String' && !width), rest = this.wide - sum();
+    for (const column of texts) column.extra = Math.max(0, Math.min(TEXT_EXTRA, Math.floor(rest / texts.length)));
+    if (!last.width) last.extra = (last.extra || 0) + Math.max(0, this.wide - sum());
+    return sum();
   }
 
   /** Rows have come; the columns are the same. */

@@ -61,13 +61,13 @@ export function problems(sideways) {
   return found.slice(0, 20);
 }
 
-/** {landmark: [left, top, width, height]} of what is shown. */
+/** {landmark: [left, top, width, height]} of what is shown; in what scrolls, texts decide top and height, which are null. */
 export function boxes(landmarks) {
   const found = {};
   for (const each of landmarks) {
-    [...document.querySelectorAll(each)].filter((element) => element.checkVisibility({ visibilityProperty: true })).slice(0, 12).forEach((element, i) => {
+    [...document.querySelectorAll(each)].filter((element) => element.checkVisibility({ visibilityProperty: true })).slice(0, each.startsWith("main ") ? 1 : 12).forEach((element, i) => {
       const { left, top, width, height } = element.getBoundingClientRect();
-      found[i ? `${each} ${i + 1}` : each] = [left, top, width, height].map(Math.round);
+      found[i ? `${each} ${i + 1}` : each] = element.parentElement.closest(".pad, .page") ? [Math.round(left), null, Math.round(width), null] : [left, top, width, height].map(Math.round);
     });
   }
   return found;
@@ -81,6 +81,6 @@ export function differences(wanted, found) {
   const sides = ["left", "top", "width", "height"];
   return [...new Set([...Object.keys(wanted), ...Object.keys(found)])].flatMap((name) => {
     if (!wanted[name] || !found[name]) return [`${name} is ${found[name] ? "new" : "gone"}`];
-    return sides.filter((side, i) => Math.abs(wanted[name][i] - found[name][i]) > Math.max(LEAST[side], SHARE * wanted[name][i])).map((side) => `${name}: its ${side} is ${found[name][sides.indexOf(side)]}, not ${wanted[name][sides.indexOf(side)]}`);
+    return sides.filter((side, i) => wanted[name][i] !== null && Math.abs(wanted[name][i] - found[name][i]) > Math.max(LEAST[side], SHARE * wanted[name][i])).map((side) => `${name}: its ${side} is ${found[name][sides.indexOf(side)]}, not ${wanted[name][sides.indexOf(side)]}`);
   });
 }

@@ -40,7 +40,7 @@ class HeatMap(TavolaTest):
         self.assertEqual(lines[0], "\u2026total+".ljust(24) + " \u2502" + "".join(each * wide for each in "· ░ "))
         self.assertEqual(lines[1], "\u2026total".ljust(24) + " \u2502" + "█" * 4 * wide)
         self.assertEqual(lines[2], "".ljust(24) + " \u2502" + " " * 4 * wide)
-        self.assertEqual(lines[3], "2026-06-21T00:00Z to 2026-06-21T00:04Z, at most 1000 in 60 s")
+        self.assertEqual(lines[3], "2026-06-21T00:00Z to 2026-06-21T00:04Z, at most 1,000 reads in 60 s")
         self.assertEqual(lines[4], "\u2026 stands for counter / ")
         self.assertEqual(lines[5], "fix: One entity, 90 % of the writes.")
 
@@ -57,6 +57,7 @@ class HeatMap(TavolaTest):
             ([["p", "x" * 60 + "1"], ["p", "x" * 60 + "2"], ["q", "y" * 60]], ["…" + "x" * 22 + "1", "…" + "x" * 22 + "2", "q / " + "y" * 19 + "…"], []),
             ([["same"], ["same", "x" * 40 + "1" + "z" * 40], ["same", "x" * 40 + "2" + "z" * 40]],
              ["same", "…" + "x" * 18 + "1zzz…", "…" + "x" * 18 + "2zzz…"], []),
+            ([["a"], ["a", "\x02"], ["b", "r\x02"]], ["a", "a+", "b / r+"], []),
         ):
             with self.subTest(keys[0]):
                 labels, told = self.labels(keys)
@@ -70,6 +71,12 @@ class HeatMap(TavolaTest):
         asked = server.asked[-1].decode()
         self.assertIn("GET /traffic?table=People&account=devstoreaccount1&measure=writes&grain=10m", asked)
         self.assertIn("Bearer " + TOKEN, asked)
+
+    def test_an_empty_picture_says_where_the_traffic_is(self):
+        for words, told in (((), "no reads; 'tavola heat People writes' shows the writes"), (("deletes",), "no deletes")):
+            with OneAnswer(answer(cells=[[0] * 3] * 4, findings=[]), token=TOKEN) as server:
+                lines = self.ok(*self.heat(server, *words)).splitlines()
+            self.assertEqual(lines[3], "2026-06-21T00:00Z to 2026-06-21T00:04Z, " + told)
 
     def test_the_rule_that_says_the_same_is_named(self):
         named = HEAT["findings"][0] | {"rule": "hot-entity", "id": "hot-entity@a/People/x"}

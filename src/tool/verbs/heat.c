@@ -45,13 +45,24 @@ static int64_t number(const char *json, const char *name)
     return at ? strtoll(at, NULL, 10) : -1;
 }
 
+static const char mark[] = "\\u0002\""; /* at the end of a bound that is behind all that begin so */
+
+static bool is_mark(const char *at)
+{
+    return strncmp(at, mark, sizeof mark - 1) == 0;
+}
+
 /* A string in quotes: characters beyond ASCII and all that a terminal would obey as the answer has
- * them, \uXXXX.  Returns what is behind it, NULL when it is not valid. */
+ * them, \uXXXX; but '+' for the mark.  Returns what is behind it, NULL when it is not valid. */
 static const char *read_string(const char *at, tool_text *text)
 {
     if (*at != '"')
         return NULL;
     for (at++; *at && *at != '"'; at++) {
+        if (is_mark(at)) {
+            tool_text_puts(text, "+");
+            return at + sizeof mark - 1;
+        }
         if (*at == '\\' && at[1] && at[1] != 'u')
             at++;
         tool_text_add(text, at, 1);
@@ -59,8 +70,8 @@ static const char *read_string(const char *at, tool_text *text)
     return *at ? at + 1 : NULL;
 }
 
-/* ["PartitionKey","RowKey"] as "PartitionKey / RowKey"; a '+' behind one that is meant exclusively.
- */
+/* ["PartitionKey","RowKey"] as "PartitionKey / RowKey"; a '+' behind one that is meant exclusively,
+ * and behind a PartitionKey that all keys of it are before. */
 static const char *read_key(const char *at, tool_text *ret_text)
 {
     int parts = 0;
@@ -72,7 +83,7 @@ static const char *read_key(const char *at, tool_text *ret_text)
         size_t before;
 
         at++;
-        if (parts)
+        if (parts && !(*at == '"' && is_mark(at + 1)))
             tool_text_puts(ret_text, parts == 1 ? " / " : "+");
         before = ret_text->size;
         at = read_string(at, ret_text);
@@ -238,6 +249,11 @@ static void print_time(int64_t seconds)
     printf("%s", text);
 }
 
+static const char *measure_of(const tool_run *run)
+{
+    return run->arg_count > 1 ? run->args[1] : "reads";
+}
+
 /* The largest of the slots that share a column: a line one slot thin must be seen.  Where there are
  * more columns a slot has several. */
 static uint64_t column_max(const heat *h, size_t column, size_t columns, size_t bucket)
@@ -271,7 +287,24 @@ static void print_findings(const char *json)
     }
 }
 
-static void print_map(const char *json, const heat *h)
+/* "at most 1,204 writes in 60 s" */
+static void print_most(const tool_run *run, const heat *h, uint64_t max)
+{
+    const char *measure = measure_of(run);
+    char room[TOOL_GROUPED];
+
+    if (max == 0) {
+        printf(", no %s", measure);
+        if (run->arg_count == 1)
+            printf("; 'tavola heat %s writes' shows the writes", run->args[0]);
+    } else {
+        tool_grouped(room, (double)max);
+        printf(", at most %s %s in %lld s", room, measure, (long long)h->grain_s);
+    }
+    puts("");
+}
+
+static void print_map(const tool_run *run, const char *json, const heat *h)
 {
     size_t width = tool_width() ? tool_width() : WIDTH_DEFAULT, columns = 1;
     size_t common = common_of_all(h);
@@ -293,7 +326,7 @@ static void print_map(const char *json, const heat *h)
     print_time(h->from);
     printf(" to ");
     print_time(h->from + (int64_t)h->slots * h->grain_s);
-    printf(", at most %llu in %lld s\n", (unsigned long long)max, (long long)h->grain_s);
+    print_most(run, h, max);
     if (common)
         printf("\u2026 stands for %.*s\n", (int)common, h->keys[h->buckets - 1].at);
     print_findings(json);
@@ -338,12 +371,11 @@ static bool is_word(const char *text)
 static tool_exit ask(tool_run *run, const char *account, tool_answer *ret_answer)
 {
     tool_text path = {0};
-    const char *measure = run->arg_count > 1 ? run->args[1] : "reads";
     const char *grain = run->arg_count > 2 ? run->args[2] : "1m";
     tool_exit exit;
 
     tool_text_printf(&path, "/traffic?table=%s&account=%s&measure=%s&grain=%s&buckets=%d",
-                     run->args[0], account, measure, grain, ROWS);
+                     run->args[0], account, measure_of(run), grain, ROWS);
     exit = tool_server_ask(run, "GET", path.at, 200, ret_answer);
     tool_text_done(&path);
     return exit;
@@ -359,7 +391,7 @@ static tool_exit show(tool_run *run, const tool_admin *admin, const char *json)
     if (!exit && !is_good)
         exit = tool_trouble("the server at %s does not answer as a tavolad does", admin->url);
     else if (!exit && tool_value_of(run, TOOL_FLAG_OUTPUT) == NULL)
-        print_map(json, &h);
+        print_map(run, json, &h);
     else if (!exit)
         print_records(output, &h);
     if (output)

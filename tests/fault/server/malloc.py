@@ -72,7 +72,7 @@ class Malloc(unittest.TestCase):
         self.shim = Shim()
         self.addCleanup(self.shim.clean)
         self.server = Server("--accounts", accounts.name, "--memory-mb", "512", "--test-points",
-                             "--test-values", "silence-ms=600000", program=program(),
+                             "--test-values", "silence-ms=600000,history-ms=20", program=program(),
                              engine="rocksdb", env=self.shim.env, in_memory=True)
         self.addCleanup(self.server.clean)
         self.server.start()

@@ -219,7 +219,12 @@ static const struct damage {
 /* The byte that tells the kind of a row of a queue or a blob. */
 static char kind_of(tv_slice key)
 {
-    tv_slice rest = tv_slice_skip(key, tv_slice_find(key, '\x01') + 1 + 8);
+    size_t id_end = tv_slice_find(key, '\x01') + 1 + 8;
+
+    if (id_end > key.len)
+        return '\0';
+
+    tv_slice rest = tv_slice_skip(key, id_end);
 
     if (key.data[0] == 's')
         return rest.len > 9 ? rest.data[9] : '\0';

@@ -116,8 +116,18 @@ static void see(tv_book *book, const tv_finding *finding, const tv_params *param
     book->is_changed = true;
 }
 
+/* Whether a stronger finding has taken the place of what was found before. */
+static bool is_replaced(const tv_book_entry *entry, const tv_findings *found)
+{
+    tv_finding kept;
+
+    tv_assert(tv_finding_decode((tv_slice){entry->data, entry->len}, &kept));
+    return tv_finding_is_silenced(found, &kept);
+}
+
 /* What was not found this time grows old. */
-static void age_entries(tv_book *book, const tv_params *params, int64_t now)
+static void age_entries(tv_book *book, const tv_findings *found, const tv_params *params,
+                        int64_t now)
 {
     int64_t quiet_after = (int64_t)(params->value[TV_PARAM_ALL_quiet_min] * (double)minute);
     int64_t resolved_after =
@@ -145,7 +155,7 @@ static void age_entries(tv_book *book, const tv_params *params, int64_t now)
             drop(book, i);
             continue;
         }
-        if (age >= resolved_after)
+        if (age >= resolved_after || is_replaced(entry, found))
             entry->state = TV_STATE_RESOLVED;
         else if (age >= quiet_after && entry->state == TV_STATE_ACTIVE)
             entry->state = TV_STATE_QUIET;
@@ -158,7 +168,7 @@ void tv_book_judge(tv_book *book, const tv_findings *found, const tv_params *par
 {
     for (size_t i = 0; i < found->count && i < TV_BOOK_MAX; i++)
         see(book, found->items[i], params, now, on_open, ctx);
-    age_entries(book, params, now);
+    age_entries(book, found, params, now);
 }
 
 bool tv_book_ignore(tv_book *book, tv_slice id, int64_t until)

@@ -5,9 +5,10 @@
  *
  *  (1) A finding is active when its trigger held in two judgements in a row, and again at once
  *      when it comes back while it is quiet.
- *  (2) Ignored is what somebody has said about a finding, beside what it is: it stays in the list,
+ *  (2) It is resolved at once when one is found that silences it: its numbers are of another time.
+ *  (3) Ignored is what somebody has said about a finding, beside what it is: it stays in the list,
  *      and comes back when the time is over.
- *  (3) There are at most TV_BOOK_MAX; the one that was seen longest ago goes first, those that are
+ *  (4) There are at most TV_BOOK_MAX; the one that was seen longest ago goes first, those that are
  *      ignored last.
  *
  * Not for several threads at once.

@@ -46,7 +46,7 @@ static bool is_same_subject(const tv_finding *a, const tv_finding *b)
     return true;
 }
 
-static bool is_silenced(const tv_findings *found, const tv_finding *finding)
+bool tv_finding_is_silenced(const tv_findings *found, const tv_finding *finding)
 {
     const tv_rule_info *rule = tv_rule_info_of(finding->rule);
 
@@ -187,7 +187,7 @@ tv_findings tv_rules_judge(tv_arena *arena, const tv_evidence *evidence, const t
     loud.size = j.found.count;
     loud.items = tv_arena_alloc(arena, loud.size * sizeof *loud.items);
     for (size_t i = 0; i < j.found.count; i++) {
-        if (!is_silenced(&j.found, j.found.items[i]))
+        if (!tv_finding_is_silenced(&j.found, j.found.items[i]))
             loud.items[loud.count++] = j.found.items[i];
     }
     qsort(loud.items, loud.count, sizeof loud.items[0], compare_cost);

@@ -203,4 +203,7 @@ typedef struct tv_findings {
  */
 tv_findings tv_rules_judge(tv_arena *arena, const tv_evidence *evidence, const tv_params *params);
 
+/** Whether one of these says the same as the finding, and more. */
+bool tv_finding_is_silenced(const tv_findings *found, const tv_finding *finding);
+
 #endif

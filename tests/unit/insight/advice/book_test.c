@@ -94,6 +94,26 @@ TEST(findings_open_and_fade)
     tv_book_done(&book);
 }
 
+TEST(a_stronger_finding_takes_the_place_of_a_weaker_one)
+{
+    tv_params params = tv_params_default(TV_EVIDENCE_LIVE);
+    tv_finding partition = finding_of("hot-partition@acct/Emp/1");
+    tv_finding entity = finding_of("hot-entity@acct/Emp/1/2"), other = entity;
+    tv_finding *only_partition[] = {&partition}, *entities[] = {&entity}, *others[] = {&other};
+    tv_book book = {.count = 0};
+
+    entity.rule = other.rule = TV_RULE_P02;
+    entity.subject = other.subject = TV_SUBJECT_ENTITY;
+    other.table = TV_LIT("Dep");
+    for (int i = 0; i < 2; i++)
+        tv_book_judge(&book, &(tv_findings){only_partition, 1, 1}, &params, start + i, on_open, NULL);
+    tv_book_judge(&book, &(tv_findings){others, 1, 1}, &params, start + 2, on_open, NULL);
+    CHECK_INT(tv_book_find(&book, partition.id)->state, TV_STATE_ACTIVE);
+    tv_book_judge(&book, &(tv_findings){entities, 1, 1}, &params, start + 3, on_open, NULL);
+    CHECK_INT(tv_book_find(&book, partition.id)->state, TV_STATE_RESOLVED);
+    tv_book_done(&book);
+}
+
 TEST(ignored_findings_come_back_when_the_time_is_over)
 {
     tv_slice id = TV_LIT("hot-partition@acct/Emp/1");
@@ -424,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(findings_open_and_fade),
+        cmocka_unit_test(a_stronger_finding_takes_the_place_of_a_weaker_one),
         cmocka_unit_test(ignored_findings_come_back_when_the_time_is_over),
         cmocka_unit_test(a_full_book_drops_what_was_seen_longest_ago),
         cmocka_unit_test(a_file_is_read_whole_or_not_at_all),

@@ -62,7 +62,7 @@ class Run:
 
     def act(self):
         work_together(self.clients, self.server, 40)
-        self.server.kill()
+        self.recorder.kill(self.server)
         self.recorder.settle()
         self.server.start()
         work_together(self.clients, self.server, 40)

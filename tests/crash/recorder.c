@@ -4,8 +4,9 @@
  *
  *     RECORDER_ROOT   the folder
  *     RECORDER_FILE   the journal: a record for each change and each sync
- *     RECORDER_COUNT  a file of 16 bytes that others map: how many records there
- *                     are (8 bytes), and how many calls there were (8 bytes)
+ *     RECORDER_COUNT  a file of 24 bytes that others read: how many records there
+ *                     are, how many calls there were, and whether a change and its
+ *                     record are under way (8 bytes each)
  *     RECORDER_FAIL   "N ERRNO": call number N of those counted fails, and does
  *                     nothing; without a journal nothing is noted
  *
@@ -46,7 +47,7 @@ static const char *root;
 static size_t root_len;
 static int journal = -1, fail_errno, counts_reads;
 static uint64_t fail_at;
-static volatile uint64_t *counts, own_counts[2];
+static volatile uint64_t *counts, own_counts[3];
 
 static void set_up(void)
 {
@@ -62,7 +63,7 @@ static void set_up(void)
                                O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (count) {
         int fd = (int)syscall(SYS_openat, AT_FDCWD, count, O_RDWR | O_CLOEXEC, 0);
-        void *at_map = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void *at_map = mmap(NULL, 24, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
         if (at_map == MAP_FAILED)
             abort();
@@ -152,14 +153,26 @@ static uint64_t note(enum record_kind kind, const char *path, uint64_t inode, ui
     return __atomic_fetch_add(&counts[0], 1, __ATOMIC_SEQ_CST);
 }
 
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&counts[2], 1, __ATOMIC_SEQ_CST);
+}
+
+static void give_lock(void)
+{
+    __atomic_store_n(&counts[2], 0, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&lock);
+}
+
 /* Whether this call is the one that fails; sets errno.  Takes the lock unless it fails. */
 static int fails(void)
 {
     pthread_once(&once, set_up);
-    pthread_mutex_lock(&lock);
+    take_lock();
     if (__atomic_add_fetch(&counts[1], 1, __ATOMIC_SEQ_CST) != fail_at)
         return 0;
-    pthread_mutex_unlock(&lock);
+    give_lock();
     errno = fail_errno;
     return 1;
 }
@@ -168,7 +181,7 @@ static long done(long result)
 {
     int saved = errno;
 
-    pthread_mutex_unlock(&lock);
+    give_lock();
     errno = saved;
     return result;
 }
@@ -436,11 +449,11 @@ static int sync_noted(long call, int fd)
         return -1;
     uint64_t begin = note(SYNC_BEGIN, is_folder ? name : NULL, is_folder ? 0 : inode, 0, NULL, 0);
 
-    pthread_mutex_unlock(&lock);
+    give_lock();
     int result = (int)syscall(call, fd);
     int saved = errno;
 
-    pthread_mutex_lock(&lock);
+    take_lock();
     if (result == 0)
         note(SYNC_END, is_folder ? name : NULL, is_folder ? 0 : inode, begin, NULL, 0);
     errno = saved;

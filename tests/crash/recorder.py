@@ -4,6 +4,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -12,7 +13,7 @@ from crash.disk import read_journal
 from server import ROOT, Server, memory_folder
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "recorder.c"
-RECORDS, CALLS = 0, 8  # where the numbers are in the file of counts
+RECORDS, CALLS, IS_BUSY = 0, 8, 16  # where the numbers are in the file of counts
 
 
 def program():
@@ -39,7 +40,7 @@ class Recorder:
         self.library = os.path.join(self.folder, "recorder.so")
         self.journal = os.path.join(self.folder, "journal")
         self.counts = os.path.join(self.folder, "counts")
-        pathlib.Path(self.counts).write_bytes(bytes(16))
+        pathlib.Path(self.counts).write_bytes(bytes(24))
         subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-shared", "-fPIC", "-O1", "-o",
                         self.library, str(SOURCE), "-pthread"], check=True)
         self.count_fd = os.open(self.counts, os.O_RDONLY)
@@ -53,7 +54,7 @@ class Recorder:
 
     def forget(self):
         """Count from 0 again."""
-        pathlib.Path(self.counts).write_bytes(bytes(16))
+        pathlib.Path(self.counts).write_bytes(bytes(24))
 
     def number(self, at):
         return struct.unpack("<Q", os.pread(self.count_fd, 8, at))[0]
@@ -63,6 +64,15 @@ class Recorder:
 
     def calls(self):
         return self.number(CALLS)
+
+    def kill(self, server):
+        """When no change is under way: a process that dies behind one has not noted it."""
+        while True:
+            server.process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, server.process.pid, os.WSTOPPED)
+            if not self.number(IS_BUSY):
+                return server.kill()
+            server.process.send_signal(signal.SIGCONT)
 
     def settle(self):
         """After a kill: drop a record that was cut off, and count those that were not."""

@@ -1,9 +1,12 @@
 /* Assertions and the allocator that does not fail. */
 #include "base/assert.h"
 
+#include <signal.h>
+
 _Noreturn void tv_assert_failed(const char *file, int line, const char *text)
 {
     fprintf(stderr, "level=fatal event=assert file=%s line=%d promise=\"%s\"\n", file, line, text);
+    signal(SIGABRT, SIG_DFL); /* all is said */
     abort();
 }
 

@@ -18,7 +18,7 @@
 #include "store/engine/rocksdb/rocksdb.h"
 
 /* EX_TEMPFAIL: whoever watches over the server starts it again. */
-enum { EXIT_CANNOT_START = 2, EXIT_SHUT_OUT = 75 };
+enum { EXIT_GAVE_UP = 1, EXIT_CANNOT_START = 2, EXIT_SHUT_OUT = 75 };
 
 /* What this process does has no effect any more; the next one is let in again. */
 static void leave_cluster(void *ctx)
@@ -125,36 +125,46 @@ static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
     return true;
 }
 
-/* What the handler says; whole before it is installed. */
-static char gave_up[1200];
+/* What the handler says. */
+static char no_start[1200];
+static const char gave_up[] =
+    "tavolad: RocksDB gave up when it could not write; check the disk and the kernel's log, then "
+    "start the server again: nothing that was answered is lost\n";
 
 /* Only what a handler may do: say it, and go. */
+static void on_abort_at_start(int signal_number)
+{
+    (void)signal_number;
+    (void)!write(STDERR_FILENO, no_start, strlen(no_start));
+    _exit(EXIT_CANNOT_START);
+}
+
 static void on_abort(int signal_number)
 {
     (void)signal_number;
     (void)!write(STDERR_FILENO, gave_up, strlen(gave_up));
-    _exit(EXIT_CANNOT_START);
+    _exit(EXIT_GAVE_UP);
 }
 
 /*
  * RocksDB, as Debian builds it, ends the process by an assertion of its own when a file that it
  * has failed to write to is touched again.  While a store is opened that is a start that fails like
- * any other: with a line, and the exit code that says so.
+ * any other: with a line, and the exit code that says so.  Later it is an end with a line.
  */
 static tv_err open_rocksdb(const tv_rocksdb_options *options, tv_engine **ret_engine,
                            char *reterr_text, size_t reterr_size)
 {
-    struct sigaction before, during = {.sa_handler = on_abort};
+    struct sigaction during = {.sa_handler = on_abort_at_start}, after = {.sa_handler = on_abort};
 
-    snprintf(gave_up, sizeof gave_up,
+    snprintf(no_start, sizeof no_start,
              "tavolad: the store in %.900s cannot be opened: RocksDB gave up when it could not "
              "write; check the disk and the kernel's log\n",
              options->dir);
-    sigaction(SIGABRT, &during, &before);
+    sigaction(SIGABRT, &during, NULL);
 
     tv_err err = tv_rocksdb_engine_open(options, ret_engine, reterr_text, reterr_size);
 
-    sigaction(SIGABRT, &before, NULL);
+    sigaction(SIGABRT, &after, NULL);
     return err;
 }
 

@@ -46,7 +46,7 @@ test("patterns are named, numbered and explained, and shares add up", async () =
   const page = await open();
   await go(page, "t/Activity/heat?m=reads", ".hcard");
   await drawn(page);
-  assert.match(await page.textContent(".hcards"), /Rising diagonal.*Hot line.*Partition 'log' has [78]\d % of the writes.*Hot line.*Entity 'counter' \/ 'visits' has 9\d % of the reads/);
+  assert.match(await page.textContent(".hcards"), /Rising diagonal.*Hot line.*Partition 'log' has [78]\d % of the writes.*Hot line.*Entity 'counter' \/ 'visits' has (9\d|100) % of the reads/);
   assert.match(await page.textContent(".hcards"), /which no split can divide/);
   assert.deepEqual(await page.$$eval(".hnum", (numbers) => numbers.map((each) => each.textContent)), (await page.$$eval(".hcards .hcard", (cards) => cards.map((_, i) => String(i + 1)))));
   const { slots, recorded } = await traffic(page, "measure=reads");
@@ -183,7 +183,9 @@ test("what has come meanwhile is drawn, and a table says the same as the map", a
   await go(page, "t/Activity/heat?as=table", ".heat tbody td");
   const sum = (rows) => rows.reduce((all, row) => all + Number(row.replace(/,/g, "")), 0);
   const column = () => page.$$eval(".heat tbody td:nth-child(3)", (cells) => cells.map((cell) => cell.textContent));
-  const exact = (await traffic(page, "measure=writes&buckets=1")).cells.flat().reduce((all, each) => all + each, 0);
+  const { cells, buckets } = await traffic(page, "measure=writes&buckets=1024");
+  const sums = Array.from({ length: buckets }, (_, bucket) => cells.reduce((all, slot) => all + slot[bucket], 0));
+  const exact = sums.sort((a, b) => b - a).slice(0, 100).reduce((all, each) => all + each, 0);
   const shown = sum(await column());
   assert.ok(Math.abs(shown - exact) < exact * 0.05, `${shown} of ${exact}`);
   await passMinute(MINUTES);

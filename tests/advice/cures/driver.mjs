@@ -32,13 +32,22 @@ async function run(call, isSelect) {
   }
 }
 
+/** The times in keys are whole milliseconds: entities of the same one have no order. */
+function passMillisecond() {
+  const before = Date.now();
+  while (Date.now() === before);
+}
+
 const [connection, jobs] = process.argv.slice(2), results = [];
 for (const job of JSON.parse(await readFile(jobs))) {
   const code = await import(job.file);
   const table = TableClient.fromConnectionString(connection, job.table, { allowInsecureConnection: true });
   const told = [];
   // The table is there already.
-  for (const [name, ...rest] of job.steps) told.push(await run(() => code[name === "delete" ? "remove" : name](table, ...rest.map(argument)), job.c.includes("select")));
+  for (const [name, ...rest] of job.steps) {
+    passMillisecond();
+    told.push(await run(() => code[name === "delete" ? "remove" : name](table, ...rest.map(argument)), job.c.includes("select")));
+  }
   results.push(told);
 }
 console.log(JSON.stringify(results));

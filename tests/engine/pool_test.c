@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "rados_fixture.h"
+#include "wait.h"
 
 static tv_pool *pool, *other;
 static tv_arena arena;
@@ -216,11 +217,31 @@ TEST(those_who_watch_are_told)
     CHECK_OK(pool->ops->watch(pool, "tv.cat", count_notice, &here));
     CHECK_OK(other->ops->watch(other, "tv.cat", count_notice, &there));
     pool->ops->notify(pool, "tv.cat");
-    /* Long enough for any machine; it takes about a millisecond. */
-    for (int i = 0; i < 30000 && (atomic_load(&here) < 1 || atomic_load(&there) < 1); i++)
-        pool->ops->pause(pool, 1);
-    CHECK(atomic_load(&here) >= 1 && atomic_load(&there) >= 1);
+    WAIT_UNTIL(atomic_load(&here) >= 1 && atomic_load(&there) >= 1);
     /* Nobody is told when the watchers' counts are gone. */
+    other->ops->close(other);
+    pool->ops->close(pool);
+    pool = open_pool(false);
+    other = open_pool(false);
+}
+
+/* A watch ends with its object.  While one cannot be renewed, the others are, and it is tried again. */
+TEST(a_watch_comes_back_with_its_object)
+{
+    const char *const names[] = {"tv.w1", "tv.w2", "tv.w3"};
+    enum { WATCHES = sizeof names / sizeof *names };
+    atomic_int told[WATCHES] = {0};
+
+    for (size_t i = 0; i < WATCHES; i++)
+        CHECK_OK(pool->ops->watch(pool, names[i], count_notice, &told[i]));
+    for (size_t i = 0; i < WATCHES; i++)
+        CHECK_OK(CHANGE(other, names[i], step(TV_POOL_REMOVE, "", "")));
+    for (size_t i = 0; i < WATCHES; i++) {
+        CHECK_OK(CHANGE(other, names[i], CREATE));
+        WAIT_UNTIL((other->ops->notify(other, names[i]), atomic_load(&told[i]) > 0));
+    }
+    /* A client ends while one of its watches is gone. */
+    CHECK_OK(CHANGE(other, names[0], step(TV_POOL_REMOVE, "", "")));
     other->ops->close(other);
     pool->ops->close(pool);
     pool = open_pool(false);
@@ -267,6 +288,7 @@ int main(void)
         CASE_OF(a_lock_has_one_holder),
         CASE_OF(the_storage_keeps_a_list_of_clients),
         CASE_OF(those_who_watch_are_told),
+        CASE_OF(a_watch_comes_back_with_its_object),
         CASE_OF(one_that_is_shut_out_changes_nothing),
         CASE_OF(the_room_that_is_left_is_told),
         CASE_OF(the_osds_are_counted),

@@ -99,16 +99,16 @@ static void pool_close(tv_pool *base)
     tv_librados_pool *pool = tv_librados_of(base);
 
     if (pool->has_keeper)
-        tv_background_done(&pool->keeper);
+        tv_background_stop(&pool->keeper);
     tv_librados_end_watches(pool);
-    if (pool->io) {
+    if (pool->io)
         rados_aio_flush(pool->io);
-    }
-    if (pool->has_keeper)
+    if (pool->has_keeper) {
+        tv_background_done(&pool->keeper); /* a watch that is lost meanwhile takes its lock */
         tv_background_done(&pool->canceller);
-    if (pool->io) {
-        rados_ioctx_destroy(pool->io);
     }
+    if (pool->io)
+        rados_ioctx_destroy(pool->io);
     rados_shutdown(pool->cluster);
     pthread_cond_destroy(&pool->let_go);
     pthread_mutex_destroy(&pool->timed_lock);

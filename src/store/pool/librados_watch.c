@@ -17,8 +17,8 @@ struct tv_librados_watcher {
     char object[TV_POOL_NAME_MAX + 1];
     void (*fn)(void *ctx);
     void *ctx;
-    uint64_t cookie;
-    bool is_broken; /* to be registered again; under the keeper's lock */
+    uint64_t cookie; /* of what is registered; 0: nothing, and librados takes no 0 */
+    bool is_broken;  /* to be registered again; under the keeper's lock */
 };
 
 static void watch_told(void *arg, uint64_t notify_id, uint64_t cookie, uint64_t notifier_id,
@@ -49,13 +49,44 @@ static int watch_begin(tv_librados_watcher *w)
                         w);
 }
 
-static tv_librados_watcher *broken_watch(tv_librados_pool *pool)
+static void watch_end(tv_librados_watcher *w)
 {
-    tv_librados_watcher *w = pool->watches;
+    if (w->cookie)
+        rados_unwatch2(w->pool->io, w->cookie);
+    w->cookie = 0;
+}
+
+static bool is_any_broken(const tv_librados_pool *pool)
+{
+    const tv_librados_watcher *w = pool->watches;
 
     while (w && !w->is_broken)
         w = w->next;
-    return w;
+    return w != NULL;
+}
+
+/* Each of them once.  False when one could not be.  Called and returns under the lock. */
+static bool renew_broken(tv_background *background, tv_librados_pool *pool)
+{
+    bool are_renewed = true;
+
+    for (tv_librados_watcher *w = pool->watches; w; w = w->next) {
+        if (!w->is_broken)
+            continue;
+
+        w->is_broken = false;
+        tv_background_unlock(background);
+        watch_end(w);
+
+        int rc = watch_begin(w);
+
+        if (rc == 0)
+            w->fn(w->ctx);
+        tv_background_lock(background);
+        w->is_broken |= rc != 0;
+        are_renewed &= rc == 0;
+    }
+    return are_renewed;
 }
 
 void tv_librados_keep_watches(tv_background *background, void *ctx)
@@ -64,24 +95,13 @@ void tv_librados_keep_watches(tv_background *background, void *ctx)
 
     tv_background_lock(background);
     while (!tv_background_is_stopping(background)) {
-        tv_librados_watcher *w = broken_watch(pool);
-
-        if (w == NULL) {
+        if (!is_any_broken(pool)) {
             tv_background_wait(background, TV_BACKGROUND_NEVER);
-            continue;
-        }
-        w->is_broken = false;
-        tv_background_unlock(background);
-        rados_unwatch2(pool->io, w->cookie);
-
-        int rc = watch_begin(w);
-
-        if (rc == 0)
-            w->fn(w->ctx);
-        else
+        } else if (!renew_broken(background, pool)) {
+            tv_background_unlock(background);
             tv_background_sleep(background, WATCH_RETRY_MS);
-        tv_background_lock(background);
-        w->is_broken |= rc != 0;
+            tv_background_lock(background);
+        }
     }
     tv_background_unlock(background);
 }
@@ -137,7 +157,7 @@ void tv_librados_end_watches(tv_librados_pool *pool)
         tv_librados_watcher *w = pool->watches;
 
         pool->watches = w->next;
-        rados_unwatch2(pool->io, w->cookie);
+        watch_end(w);
         rados_watch_flush(pool->cluster);
         free(w);
     }

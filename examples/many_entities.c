@@ -20,7 +20,7 @@ static void fill(tavola_table *employees)
 
         tavola_key_padded(i, 6, id, sizeof id);
         employee = tavola_entity_new("Sales", id);
-        CHECK(tavola_bulk_add(bulk, TAVOLA_INSERT, employee));
+        CHECK(tavola_bulk_add(bulk, TAVOLA_INSERT, employee, NULL));
         tavola_entity_free(employee);
     }
     CHECK(tavola_bulk_close(bulk, &written, &failed));

@@ -8,7 +8,7 @@
 
 enum { EMPLOYEES = 1000 };
 
-static tavola_err simple_employee_upsert(tavola_table *employees, const tavola_entity *employee)
+static tavola_err simple_employee_upsert(tavola_table *employees, tavola_entity *employee)
 {
     tavola_call *call = tavola_call_new();
     tavola_err err = tavola_insert_or_replace(employees, employee, call);

@@ -133,9 +133,9 @@ typedef struct tavola_client_options {
     /* Secrets already removed; from any thread, several at once; it must not use the client. */
     void (*log)(void *user, int level, const char *text);
     void *log_user;
-    const char *ca_file; /* PEM file of the roots to trust for HTTPS; NULL: those of the system */
-    const char *proxy;   /* "http://host:port"; NULL: by https_proxy, http_proxy, all_proxy and
-                            no_proxy of the environment; "": none */
+    const char *ca_file;  /* PEM file of the roots to trust for HTTPS; NULL: those of the system */
+    const char *proxy;    /* "http://host:port"; NULL: by https_proxy, http_proxy, all_proxy and
+                             no_proxy of the environment; "": none */
     bool absent_is_final; /* false: who refuses to connect is asked again, as he may be starting;
                              true: a service that has not answered yet is told to be absent at once,
                              for programs with somebody who waits */
@@ -380,18 +380,25 @@ TAVOLA_USE tavola_err tavola_get(tavola_table *table, const char *partition_key,
 TAVOLA_USE tavola_err tavola_get_select(tavola_table *table, const char *partition_key,
                                         const char *row_key, const char *const *names,
                                         tavola_call *call, tavola_entity **ret_entity);
-TAVOLA_USE tavola_err tavola_insert(tavola_table *table, const tavola_entity *entity,
-                                    tavola_call *call);
-TAVOLA_USE tavola_err tavola_insert_or_replace(tavola_table *table, const tavola_entity *entity,
+/*
+ * What is written leaves its new etag in the entity, so that it can be changed and written again:
+ * nobody else's change in between is lost.  After an error the entity has the etag it had.
+ */
+TAVOLA_USE tavola_err tavola_insert(tavola_table *table, tavola_entity *entity, tavola_call *call);
+TAVOLA_USE tavola_err tavola_insert_or_replace(tavola_table *table, tavola_entity *entity,
                                                tavola_call *call);
-TAVOLA_USE tavola_err tavola_insert_or_merge(tavola_table *table, const tavola_entity *entity,
+TAVOLA_USE tavola_err tavola_insert_or_merge(tavola_table *table, tavola_entity *entity,
                                              tavola_call *call);
-/* if_match NULL: the entity's own etag, and INVALID if it has none. */
-TAVOLA_USE tavola_err tavola_replace(tavola_table *table, const tavola_entity *entity,
+/*
+ * if_match is the etag that the stored entity must have, or TAVOLA_ANY.  NULL is the entity's own,
+ * here, in batches, in bulk and in started writes: INVALID if it has none, as nobody knows then
+ * what would be written over.  tavola_delete gets keys, not an entity, so it needs one or the
+ * other.
+ */
+TAVOLA_USE tavola_err tavola_replace(tavola_table *table, tavola_entity *entity,
                                      const char *if_match, tavola_call *call);
-TAVOLA_USE tavola_err tavola_merge(tavola_table *table, const tavola_entity *entity,
-                                   const char *if_match, tavola_call *call);
-/* if_match NULL means TAVOLA_ANY here. */
+TAVOLA_USE tavola_err tavola_merge(tavola_table *table, tavola_entity *entity, const char *if_match,
+                                   tavola_call *call);
 TAVOLA_USE tavola_err tavola_delete(tavola_table *table, const char *partition_key,
                                     const char *row_key, const char *if_match, tavola_call *call);
 TAVOLA_USE tavola_err tavola_delete_if_present(tavola_table *table, const char *partition_key,
@@ -505,8 +512,8 @@ typedef enum tavola_write {
  * One entity group transaction: 1 to 100 writes to one partition, each entity once, 4 MiB: all of
  * them or none.  What breaks a rule is refused before it is sent, by tavola_batch_run, and
  * tavola_call_failed_index says which: TOO_LARGE for too many writes or bytes, else INVALID.
- * if_match is for REPLACE, MERGE and DELETE: NULL means the entity's own etag, and for a DELETE
- * without one TAVOLA_ANY.  A batch is run once.
+ * if_match is for REPLACE, MERGE and DELETE, as in section 3.  A batch is run once.  It has copies
+ * of the entities: to write one again, give it tavola_batch_etag by tavola_entity_set_etag.
  */
 TAVOLA_API tavola_batch *tavola_batch_new(tavola_table *table);
 TAVOLA_API void tavola_batch_add(tavola_batch *batch, tavola_write write,
@@ -523,9 +530,9 @@ TAVOLA_API void tavola_batch_free(tavola_batch *batch);
  * in_flight_max batches at once (0: 8).  Not atomic as a whole.  tavola_bulk_add may wait, and
  * calls failed() for writes that failed, one by one; so does tavola_bulk_close, which waits for the
  * rest and returns OK when every write has an outcome, whatever it is.  Writes to one entity are
- * made in the order in which they were added.  REPLACE, MERGE and DELETE use the entity's own etag,
- * or TAVOLA_ANY if it has none.  What tavola_bulk_add returns an error for was not taken, and
- * failed() does not hear of it.  failed() must not use the bulk; it and the counts may be NULL.
+ * made in the order in which they were added.  if_match is for REPLACE, MERGE and DELETE, as in
+ * section 3.  What tavola_bulk_add returns an error for was not taken, and failed() does not hear
+ * of it.  failed() must not use the bulk; it and the counts may be NULL.
  *
  * Its memory is bounded, whatever and how much is added: at most 10,000 writes or 16 MiB of them
  * wait to be sent, which takes up to 24 MiB, and a batch on its way takes up to 16 MiB (100 writes
@@ -536,7 +543,7 @@ typedef void (*tavola_bulk_fn)(void *user, const tavola_entity *entity, tavola_e
 TAVOLA_USE tavola_err tavola_bulk_open(tavola_table *table, uint32_t in_flight_max,
                                        tavola_bulk_fn failed, void *user, tavola_bulk **ret_bulk);
 TAVOLA_USE tavola_err tavola_bulk_add(tavola_bulk *bulk, tavola_write write,
-                                      const tavola_entity *entity);
+                                      const tavola_entity *entity, const char *if_match);
 TAVOLA_USE tavola_err tavola_bulk_close(tavola_bulk *bulk, uint64_t *ret_written,
                                         uint64_t *ret_failed);
 /*
@@ -552,9 +559,10 @@ TAVOLA_USE tavola_err tavola_delete_where(tavola_table *table, tavola_filter *fi
  * A started operation runs on the client's own thread.  When it is done it waits in a queue;
  * tavola_poll takes it from there and calls `done`, on the thread that polls.  tavola_client_fd is
  * readable while there is something to poll: one line for poll(2), epoll, libuv or GLib.  The
- * functions copy all they need before they return.  An operation is yours from its start; free it
- * in `done` or later, not before it is done, except with tavola_op_cancel first (then `done` is not
- * called).  NULL `done`: it is not queued, use tavola_op_wait.
+ * functions copy all they need before they return; the new etag of a write is in tavola_op_call,
+ * not in the entity.  An operation is yours from its start; free it in `done` or later, not before
+ * it is done, except with tavola_op_cancel first (then `done` is not called).  NULL `done`: it is
+ * not queued, use tavola_op_wait.
  */
 typedef void (*tavola_done_fn)(tavola_op *op, void *user);
 TAVOLA_USE tavola_err tavola_start_get(tavola_table *table, const char *partition_key,

@@ -122,7 +122,7 @@ static void fill(bench *b, uint64_t count)
         for (uint64_t number = partition; number < count; number += PARTITIONS) {
             tavola_entity *entity = entity_of(number);
 
-            must(tavola_bulk_add(bulk, TAVOLA_INSERT, entity), "add");
+            must(tavola_bulk_add(bulk, TAVOLA_INSERT, entity, NULL), "add");
             tavola_entity_free(entity);
         }
     }

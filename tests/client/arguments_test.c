@@ -499,7 +499,7 @@ TEST(single_operations)
     TRY("--t", tavola_delete(table, "p", bad.how == IS_NULL ? NULL : "r", T(2, "*"), call));
     TRY("--t", tavola_merge(table, entity, bad.how == IS_NULL ? "a\nb" : T(2, "*"), call));
     TRY("pn-o", tavola_merge(P(0, table), P(1, entity), TAVOLA_ANY, P(3, call)));
-    TRY("ptto-", tavola_delete(P(0, table), T(1, "p"), T(2, "r"), P(3, TAVOLA_ANY), call));
+    TRY("pttp-", tavola_delete(P(0, table), T(1, "p"), T(2, "r"), P(3, TAVOLA_ANY), call));
     TRY("ptt-o", tavola_delete(P(0, table), T(1, "p"), T(2, "r"), TAVOLA_ANY, P(4, call)));
     TRY("ptto", tavola_delete_if_present(P(0, table), T(1, "p"), T(2, "r"), P(3, call)));
     TRY("pttp-o",
@@ -620,9 +620,9 @@ TEST(batches_and_bulks)
     TRY("p-o-p",
         tavola_bulk_open(P(0, table), 0, P(2, (tavola_bulk_fn)NULL), NULL, P(4, &out.bulk)));
     CHECK_OK(tavola_bulk_open(table, 0, NULL, NULL, &out.bulk));
-    CHECK_ERR(tavola_bulk_add(NULL, TAVOLA_INSERT, entity), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_bulk_add(out.bulk, TAVOLA_INSERT, NULL), TAVOLA_ERR_NO_MEMORY);
-    CHECK_ERR(tavola_bulk_add(out.bulk, (tavola_write)77, entity), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_bulk_add(NULL, TAVOLA_INSERT, entity, NULL), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_bulk_add(out.bulk, TAVOLA_INSERT, NULL, NULL), TAVOLA_ERR_NO_MEMORY);
+    CHECK_ERR(tavola_bulk_add(out.bulk, (tavola_write)77, entity, NULL), TAVOLA_ERR_INVALID);
     CHECK_OK(tavola_bulk_close(out.bulk, NULL, NULL));
     out.bulk = NULL;
     (void)!tavola_bulk_close(NULL, &count, &count);

@@ -22,7 +22,7 @@ TEST(a_batch_makes_all_kinds_of_writes)
     add(batch, TAVOLA_INSERT_OR_MERGE, "Grüße", 4, NULL);
     add(batch, TAVOLA_REPLACE, "replaced", 5, TAVOLA_ANY);
     add(batch, TAVOLA_MERGE, "merged", 6, TAVOLA_ANY);
-    add(batch, TAVOLA_DELETE, "deleted", 0, NULL);
+    add(batch, TAVOLA_DELETE, "deleted", 0, TAVOLA_ANY);
     add(batch, TAVOLA_INSERT, "", 7, NULL);
     CHECK_INT(tavola_batch_count(batch), 7);
     CHECK_OK(tavola_batch_run(batch, t.call));
@@ -46,7 +46,7 @@ TEST(each_write_of_a_batch_has_its_etag)
     insert_new("p", "gone", 1);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         add(batch, TAVOLA_INSERT, rows[i], 1, NULL);
-    add(batch, TAVOLA_DELETE, "gone", 1, NULL);
+    add(batch, TAVOLA_DELETE, "gone", 1, TAVOLA_ANY);
     CHECK(tavola_batch_etag(batch, 0) == NULL);
     CHECK_OK(tavola_batch_run(batch, t.call));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -78,8 +78,8 @@ TEST(a_batch_that_fails_changes_nothing_and_says_which)
          TAVOLA_ERR_NOT_FOUND, 404, "ResourceNotFound"},
         {"a merge of what is not there", TAVOLA_MERGE, "absent", TAVOLA_ANY, TAVOLA_ERR_NOT_FOUND,
          404, "ResourceNotFound"},
-        {"a delete of what is not there", TAVOLA_DELETE, "absent", NULL, TAVOLA_ERR_NOT_FOUND, 404,
-         "ResourceNotFound"},
+        {"a delete of what is not there", TAVOLA_DELETE, "absent", TAVOLA_ANY, TAVOLA_ERR_NOT_FOUND,
+         404, "ResourceNotFound"},
         {"a replace of what was changed", TAVOLA_REPLACE, "there",
          "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"", TAVOLA_ERR_ETAG, 412,
          "UpdateConditionNotSatisfied"},

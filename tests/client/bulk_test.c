@@ -31,7 +31,7 @@ static void add(tavola_bulk *bulk, tavola_write write, const char *partition_key
 
     snprintf(row_key, sizeof row_key, "%06d", row);
     entity = new_entity(partition_key, row_key, n);
-    CHECK_OK(tavola_bulk_add(bulk, write, entity));
+    CHECK_OK(tavola_bulk_add(bulk, write, entity, TAVOLA_ANY));
     tavola_entity_free(entity);
 }
 
@@ -188,7 +188,7 @@ TEST(large_entities_are_cut_by_bytes)
             snprintf(name, sizeof name, "P%d", j);
             tavola_entity_set_string(entity, name, text);
         }
-        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity));
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity, NULL));
         tavola_entity_free(entity);
     }
     close_and_check(bulk, 60, 0);
@@ -204,11 +204,13 @@ TEST(an_entitys_etag_is_its_condition)
     insert_new("p", "stale", 1);
     insert_new("p", "fresh", 2);
     CHECK_OK(tavola_get(t.table, "p", "stale", t.call, &stale));
-    CHECK_OK(tavola_replace(t.table, stale, TAVOLA_ANY, t.call));
+    CHECK_OK(tavola_get(t.table, "p", "stale", t.call, &fresh));
+    CHECK_OK(tavola_replace(t.table, fresh, NULL, t.call));
+    tavola_entity_free(fresh);
     CHECK_OK(tavola_get(t.table, "p", "fresh", t.call, &fresh));
     CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, &bulk));
-    CHECK_OK(tavola_bulk_add(bulk, TAVOLA_DELETE, stale));
-    CHECK_OK(tavola_bulk_add(bulk, TAVOLA_DELETE, fresh));
+    CHECK_OK(tavola_bulk_add(bulk, TAVOLA_DELETE, stale, NULL));
+    CHECK_OK(tavola_bulk_add(bulk, TAVOLA_DELETE, fresh, NULL));
     close_and_check(bulk, 1, 1);
     CHECK_ERR(failures.err, TAVOLA_ERR_ETAG);
     CHECK_INT(failures.last_n, 1);
@@ -225,13 +227,13 @@ TEST(what_cannot_be_written_is_refused_at_once)
 
     CHECK_ERR(tavola_bulk_open(NULL, 0, NULL, NULL, &bulk), TAVOLA_ERR_INVALID);
     CHECK_ERR(tavola_bulk_open(t.table, 0, NULL, NULL, NULL), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_bulk_add(NULL, TAVOLA_INSERT, good), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_bulk_add(NULL, TAVOLA_INSERT, good, NULL), TAVOLA_ERR_INVALID);
     CHECK_OK(tavola_bulk_close(NULL, NULL, NULL));
     CHECK_OK(tavola_bulk_open(t.table, UINT32_MAX, NULL, NULL, &bulk));
-    CHECK_ERR(tavola_bulk_add(bulk, TAVOLA_INSERT, bad), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_bulk_add(bulk, TAVOLA_INSERT, NULL), TAVOLA_ERR_NO_MEMORY);
-    CHECK_ERR(tavola_bulk_add(bulk, (tavola_write)99, good), TAVOLA_ERR_INVALID);
-    CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, good));
+    CHECK_ERR(tavola_bulk_add(bulk, TAVOLA_INSERT, bad, NULL), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_bulk_add(bulk, TAVOLA_INSERT, NULL, NULL), TAVOLA_ERR_NO_MEMORY);
+    CHECK_ERR(tavola_bulk_add(bulk, (tavola_write)99, good, NULL), TAVOLA_ERR_INVALID);
+    CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, good, NULL));
     close_and_check(bulk, 1, 0);
     tavola_entity_free(bad);
     tavola_entity_free(good);
@@ -243,7 +245,7 @@ static void call_back(void *user, const tavola_entity *entity, tavola_err err, c
 
     (void)err;
     (void)code;
-    CHECK_ERR(tavola_bulk_add(*bulk, TAVOLA_INSERT, entity), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_bulk_add(*bulk, TAVOLA_INSERT, entity, NULL), TAVOLA_ERR_INVALID);
     CHECK_ERR(tavola_bulk_close(*bulk, NULL, NULL), TAVOLA_ERR_INVALID);
 }
 

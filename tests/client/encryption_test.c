@@ -202,7 +202,7 @@ TEST(merges_are_refused)
 
     /* A delete has nothing to do with it. */
     CHECK_OK(tavola_insert(t.table, entity, t.call));
-    CHECK_OK(tavola_delete(t.table, "p", "r", NULL, t.call));
+    CHECK_OK(tavola_delete(t.table, "p", "r", TAVOLA_ANY, t.call));
     tavola_entity_free(entity);
     tavola_crypto_free(crypto);
 }
@@ -327,7 +327,7 @@ TEST(batches_and_bulk_writes_are_encrypted)
 
         tavola_entity *entity = employee("bulk", row_key);
 
-        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity));
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity, NULL));
         tavola_entity_free(entity);
     }
     CHECK_OK(tavola_bulk_close(bulk, &written, &failed));
@@ -513,7 +513,7 @@ static void insert_many(const char *partition_key, int count)
 
         tavola_entity *entity = employee(partition_key, row_key);
 
-        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity));
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity, NULL));
         tavola_entity_free(entity);
     }
     CHECK_OK(tavola_bulk_close(bulk, &written, NULL));
@@ -563,7 +563,7 @@ static void disturb(key_ring *ring)
     tavola_table_set_crypto(table, ring->crypto);
     entity = employee("a", "001");
     CHECK_OK(tavola_insert_or_replace(table, entity, NULL));
-    CHECK_OK(tavola_delete(table, "a", "002", NULL, NULL));
+    CHECK_OK(tavola_delete(table, "a", "002", TAVOLA_ANY, NULL));
     tavola_entity_free(entity);
     tavola_table_close(table);
 }

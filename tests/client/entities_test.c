@@ -149,7 +149,8 @@ TEST(every_key_finds_its_entity)
     CHECK_INT(count_all(), COUNT_OF(keys));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         t_row = keys[i].what;
-        CHECK_OK(tavola_delete(t.table, keys[i].partition_key, keys[i].row_key, NULL, t.call));
+        CHECK_OK(
+            tavola_delete(t.table, keys[i].partition_key, keys[i].row_key, TAVOLA_ANY, t.call));
     }
     CHECK_INT(count_all(), 0);
 }
@@ -183,8 +184,8 @@ TEST(keys_that_no_entity_can_have_are_refused)
         CHECK_REFUSED(tavola_insert(t.table, entity, t.call), bad_keys[i].err);
         CHECK_REFUSED(tavola_get(t.table, key, "r", t.call, &got), bad_keys[i].err);
         CHECK_REFUSED(tavola_get(t.table, "p", key, t.call, &got), bad_keys[i].err);
-        CHECK_REFUSED(tavola_delete(t.table, key, "r", NULL, t.call), bad_keys[i].err);
-        CHECK_REFUSED(tavola_delete(t.table, "p", key, NULL, t.call), bad_keys[i].err);
+        CHECK_REFUSED(tavola_delete(t.table, key, "r", TAVOLA_ANY, t.call), bad_keys[i].err);
+        CHECK_REFUSED(tavola_delete(t.table, "p", key, TAVOLA_ANY, t.call), bad_keys[i].err);
         CHECK_REFUSED(tavola_delete_if_present(t.table, "p", key, t.call), bad_keys[i].err);
         CHECK(got == NULL);
         tavola_entity_free(entity);
@@ -201,7 +202,7 @@ TEST(what_is_not_there_is_not_found)
     CHECK(tavola_call_service_request_id(t.call) != NULL);
     CHECK_ERR(tavola_replace(t.table, entity, TAVOLA_ANY, t.call), TAVOLA_ERR_NOT_FOUND);
     CHECK_ERR(tavola_merge(t.table, entity, TAVOLA_ANY, t.call), TAVOLA_ERR_NOT_FOUND);
-    CHECK_ERR(tavola_delete(t.table, "p", "r", NULL, t.call), TAVOLA_ERR_NOT_FOUND);
+    CHECK_ERR(tavola_delete(t.table, "p", "r", TAVOLA_ANY, t.call), TAVOLA_ERR_NOT_FOUND);
     CHECK_OK(tavola_delete_if_present(t.table, "p", "r", t.call));
     CHECK(got == NULL);
 
@@ -317,7 +318,7 @@ TEST(what_is_missing_is_refused)
     CHECK_REFUSED(tavola_replace(NULL, entity, TAVOLA_ANY, t.call), TAVOLA_ERR_INVALID);
     CHECK_REFUSED(tavola_get(NULL, "p", "r", t.call, &got), TAVOLA_ERR_INVALID);
     CHECK_REFUSED(tavola_get(t.table, "p", "r", t.call, NULL), TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_delete(NULL, "p", "r", NULL, t.call), TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_delete(NULL, "p", "r", TAVOLA_ANY, t.call), TAVOLA_ERR_INVALID);
     CHECK_REFUSED(tavola_update(NULL, "p", "r", NULL, NULL, t.call), TAVOLA_ERR_INVALID);
     CHECK_REFUSED(tavola_update(t.table, "p", "r", NULL, NULL, t.call), TAVOLA_ERR_INVALID);
     CHECK_INT(count_all(), 0);

@@ -56,7 +56,7 @@ static void load(int count, int partitions)
         snprintf(row_key, sizeof row_key, "%06d", i);
         entity = new_entity(partition_key, row_key, i);
         tavola_entity_set_string(entity, "Text", text);
-        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT_OR_REPLACE, entity));
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT_OR_REPLACE, entity, NULL));
         tavola_entity_free(entity);
     }
     CHECK_OK(tavola_bulk_close(bulk, &written, &failed));
@@ -81,7 +81,7 @@ static void delete_large(int count, int partitions, size_t bytes)
         entity = new_entity(partition_key, row_key, i);
         for (; name[4] < '8'; name[4]++)
             tavola_entity_set_string(entity, name, text);
-        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_DELETE, entity));
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_DELETE, entity, TAVOLA_ANY));
         tavola_entity_free(entity);
     }
     CHECK_OK(tavola_bulk_close(bulk, &written, &failed));

@@ -146,7 +146,7 @@ TEST(batches_are_made_once)
             snprintf(row_key, sizeof row_key, "%d-%d", i, j);
             entity = new_entity("p", row_key, i);
             tavola_batch_add(inserts, TAVOLA_INSERT, entity, NULL);
-            tavola_batch_add(deletes, TAVOLA_DELETE, entity, NULL);
+            tavola_batch_add(deletes, TAVOLA_DELETE, entity, TAVOLA_ANY);
             tavola_entity_free(entity);
         }
         CHECK_OK(tavola_batch_run(inserts, t.call));
@@ -179,7 +179,7 @@ TEST(a_bulk_is_written_once_and_found_again)
         snprintf(partition_key, sizeof partition_key, "p%d", i % 20);
         snprintf(row_key, sizeof row_key, "%05d", i);
         one = new_entity(partition_key, row_key, i);
-        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, one));
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, one, NULL));
         tavola_entity_free(one);
     }
     CHECK_OK(tavola_bulk_close(bulk, &written, &failed));

@@ -203,7 +203,7 @@ TEST(a_bulk_runs_out_of_memory)
             snprintf(row_key, sizeof row_key, "%d", i / 2);
 
             tavola_entity *entity = new_entity(i % 2 ? "odd" : "even", row_key, i);
-            tavola_err added = tavola_bulk_add(bulk, TAVOLA_INSERT_OR_REPLACE, entity);
+            tavola_err added = tavola_bulk_add(bulk, TAVOLA_INSERT_OR_REPLACE, entity, NULL);
 
             check_end(added, TAVOLA_OK);
             taken += added == TAVOLA_OK;

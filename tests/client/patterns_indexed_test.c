@@ -177,16 +177,16 @@ TEST(an_etag_is_a_condition_by_whichever_index_it_was_read)
 TEST(copies_that_are_missing_or_left_over_are_put_right)
 {
     CHECK_OK(put("1", "a@x", "b1"));
-    CHECK_OK(tavola_delete(t.table, "Sales", "email_a@x", NULL, t.call));
+    CHECK_OK(tavola_delete(t.table, "Sales", "email_a@x", TAVOLA_ANY, t.call));
     CHECK_OK(put("1", "a@x", "b1"));
     CHECK(has(BY_EMAIL, "a@x"));
 
     /* A stale copy is missing. */
-    CHECK_OK(tavola_delete(t.table, "Sales", "badge_b1", NULL, t.call));
+    CHECK_OK(tavola_delete(t.table, "Sales", "badge_b1", TAVOLA_ANY, t.call));
     CHECK_OK(put("1", "a@x", "b2"));
 
     /* The primary was deleted by other means; its copies are its own when it comes back. */
-    CHECK_OK(tavola_delete(t.table, "Sales", "empid_1", NULL, t.call));
+    CHECK_OK(tavola_delete(t.table, "Sales", "empid_1", TAVOLA_ANY, t.call));
     CHECK_OK(put("1", "a@x", "b2"));
     CHECK_INT(count_all(), 3);
     check_indexes();

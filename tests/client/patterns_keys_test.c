@@ -62,7 +62,7 @@ TEST(a_tail_may_be_longer_than_a_page)
         tavola_entity *entity = new_entity("p", key, i);
 
         tavola_entity_set_string(entity, "Text", "some text");
-        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity));
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity, NULL));
         tavola_entity_free(entity);
     }
     CHECK_OK(tavola_bulk_close(bulk, &written, &failed));
@@ -356,7 +356,7 @@ TEST(a_spread_scan_goes_over_many_pages)
 
         tavola_entity *one = new_entity(prefix, key, k);
 
-        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, one));
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, one, NULL));
         tavola_entity_free(one);
     }
     CHECK_OK(tavola_bulk_close(bulk, &written, &failed));

@@ -19,7 +19,7 @@ static void fill(void)
         snprintf(text, sizeof text, "text %d", i);
         entity = new_entity(partition_key, row_key, i);
         tavola_entity_set_string(entity, "Text", text);
-        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity));
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT, entity, NULL));
         tavola_entity_free(entity);
     }
     CHECK_OK(tavola_bulk_close(bulk, &written, &failed));

@@ -71,7 +71,7 @@ TEST(a_signature_allows_what_it_says)
     CHECK_OK(insert_into(t.table, "p", "r"));
     CHECK_OK(read_from(table, "p", "r"));
     CHECK_ERR(insert_into(table, "p", "s"), TAVOLA_ERR_DENIED);
-    CHECK_ERR(tavola_delete(table, "p", "r", NULL, t.call), TAVOLA_ERR_DENIED);
+    CHECK_ERR(tavola_delete(table, "p", "r", TAVOLA_ANY, t.call), TAVOLA_ERR_DENIED);
     /* Who has no key cannot make another signature. */
     CHECK_ERR(tavola_table_sas(table, &options, &query), TAVOLA_ERR_INVALID);
     tavola_table_close(table);

@@ -105,7 +105,7 @@ static void use(tavola_client *client)
     CHECK_OK(tavola_start_get(table, PARTITION, ROW, NULL, NULL, &op));
     (void)tavola_op_wait(op, 30 * 1000);
     tavola_op_free(op);
-    note(tavola_delete(table, PARTITION, ROW, NULL, t.call));
+    note(tavola_delete(table, PARTITION, ROW, TAVOLA_ANY, t.call));
     tavola_page_free(page);
     tavola_entity_free(found);
     tavola_entity_free(entity);

@@ -131,7 +131,7 @@ static tavola_err replace(user *u)
 
 static tavola_err delete (user *u)
 {
-    return tavola_delete(u->table, "p", "r", NULL, u->call);
+    return tavola_delete(u->table, "p", "r", TAVOLA_ANY, u->call);
 }
 
 static tavola_err run_batch(user *u)

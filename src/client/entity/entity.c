@@ -185,6 +185,7 @@ static void keep_all(tavola_entity *to, tvc_entity_memory *memory, const tavola_
     to->partition_key = keep(memory, tv_slice_of(from->partition_key));
     to->row_key = keep(memory, tv_slice_of(from->row_key));
     to->etag = from->etag ? keep(memory, tv_slice_of(from->etag)) : NULL;
+    to->etag_room = NULL;
     to->error_text = from->error_text ? keep(memory, tv_slice_of(from->error_text)) : NULL;
     to->properties = properties;
     to->count = to->size = from->count;
@@ -455,6 +456,30 @@ void tavola_entity_unset(tavola_entity *entity, const char *name)
     fill_holes(entity);
 }
 
+static void change_etag(tavola_entity *entity, const char *etag)
+{
+    if (entity->etag && entity->etag != entity->etag_room)
+        entity->memory->wasted += strlen(entity->etag) + 1;
+    entity->etag = etag;
+}
+
+bool tvc_entity_reserve_etag(tavola_entity *entity)
+{
+    if (entity->etag_room == NULL)
+        entity->etag_room = tvc_room_take(entity->memory, TVC_ETAG_ROOM);
+    return entity->etag_room != NULL;
+}
+
+void tvc_entity_take_etag(tavola_entity *entity, const char *etag)
+{
+    if (etag && strlen(etag) < TVC_ETAG_ROOM) {
+        memmove(entity->etag_room, etag, strlen(etag) + 1);
+        change_etag(entity, entity->etag_room);
+    } else {
+        change_etag(entity, etag ? tvc_room_dup(entity->memory, tv_slice_of(etag)) : NULL);
+    }
+}
+
 /* It goes into a header: nothing there but what such a text can have. */
 void tavola_entity_set_etag(tavola_entity *entity, const char *etag)
 {
@@ -472,7 +497,6 @@ void tavola_entity_set_etag(tavola_entity *entity, const char *etag)
         fail_for_memory(entity);
         return;
     }
-    entity->memory->wasted += entity->etag ? strlen(entity->etag) + 1 : 0;
-    entity->etag = copy;
+    change_etag(entity, copy);
     fill_holes(entity);
 }

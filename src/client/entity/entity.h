@@ -18,6 +18,7 @@ enum {
     TVC_KEY_UNITS_MAX = 1024,        /* UTF-16 units of a key, by the most generous document */
     TVC_VALUE_BYTES_MAX = 64 * 1024, /* of a Binary; a String has half as many UTF-16 units */
     TVC_ENTITY_BYTES_MAX = 1024 * 1024,
+    TVC_ETAG_ROOM = 64, /* services have etags of less than that */
 };
 
 typedef struct tvc_property {
@@ -40,7 +41,8 @@ typedef struct tvc_entity_memory {
 struct tavola_entity {
     const char *partition_key, *row_key; /* never NULL; "" when there was none to read */
     const char *etag;                    /* or NULL */
-    tavola_ticks timestamp;              /* 0: not known */
+    char *etag_room;        /* TVC_ETAG_ROOM bytes for the etags that writes leave; or NULL */
+    tavola_ticks timestamp; /* 0: not known */
     tvc_property *properties;
     uint32_t count, size;
     bool is_unset;          /* a property that it had was unset */
@@ -64,6 +66,12 @@ void tvc_entity_fail(tavola_entity *entity, tavola_err err, const char *format, 
  * as long as the entity.
  */
 tavola_err tvc_entity_check(const tavola_entity *entity, const char **ret_why);
+
+/** Make room for the etag that a write leaves, before it is sent.  False: no memory. */
+bool tvc_entity_reserve_etag(tavola_entity *entity);
+
+/** The etag of what was written, for which there is room; NULL: it is not known. */
+void tvc_entity_take_etag(tavola_entity *entity, const char *etag);
 
 /** The bytes of memory that a copy of it takes, but for a constant. */
 size_t tvc_entity_kept_bytes(const tavola_entity *entity);

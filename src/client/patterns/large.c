@@ -74,7 +74,7 @@ static void delete_blob(const large *self, const char *text)
 
 /* ---- put ---- */
 
-static tavola_err write_entity_once(const large *self, const tavola_entity *entity, there *ret_was)
+static tavola_err write_entity_once(const large *self, tavola_entity *entity, there *ret_was)
 {
     const char *if_match = tavola_entity_etag(entity);
     tavola_err err = look(self, ret_was);
@@ -89,7 +89,7 @@ static tavola_err write_entity_once(const large *self, const tavola_entity *enti
 }
 
 /* *ret_old is the name that the entity had before. */
-static tavola_err write_entity(const large *self, const tavola_entity *entity, char **ret_old)
+static tavola_err write_entity(const large *self, tavola_entity *entity, char **ret_old)
 {
     bool is_conditional = tavola_entity_etag(entity) != NULL;
 

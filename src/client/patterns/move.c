@@ -9,6 +9,7 @@
  *      first had moved it.
  */
 #include "client/patterns/pattern.h"
+#include "client/table/table.h"
 
 /* Whether a table has it. */
 static tavola_err look(tavola_table *table, const char *partition_key, const char *row_key,
@@ -34,7 +35,7 @@ static tavola_err replace_there(tavola_table *from, tavola_table *to, const tavo
     if (err == TAVOLA_OK && !tvc_entity_same(there, entity)) {
         err = look(from, partition_key, row_key, call);
         if (err == TAVOLA_OK)
-            err = tavola_replace(to, entity, tavola_entity_etag(there), call);
+            err = tvc_write_run(to, TAVOLA_REPLACE, entity, tavola_entity_etag(there), call);
     }
     tavola_entity_free(there);
     return tvc_is_absent(err, call) ? TAVOLA_ERR_ETAG : err;
@@ -52,7 +53,7 @@ static tavola_err move_once(tavola_table *from, tavola_table *to, const char *pa
     if (err)
         return err;
 
-    err = tavola_insert(to, entity, call);
+    err = tvc_write_run(to, TAVOLA_INSERT, entity, NULL, call);
     if (err == TAVOLA_ERR_EXISTS)
         err = replace_there(from, to, entity, call);
     if (err == TAVOLA_OK) {

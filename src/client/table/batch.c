@@ -186,7 +186,7 @@ static tavola_err make_parts(tavola_batch *batch, tavola_call *call)
 
     for (size_t i = 0; i < batch->count; i++) {
         tvc_batch_item *item = &batch->items[i];
-        tavola_err err = tvc_batch_item_make_part(item, batch->table, false, call);
+        tavola_err err = tvc_batch_item_make_part(item, batch->table, call);
 
         if (err) {
             if (call)

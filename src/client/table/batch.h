@@ -32,7 +32,7 @@ bool tvc_batch_item_same(const tvc_batch_item *a, const tvc_batch_item *b);
 
 /** Check the write and make its part. */
 tavola_err tvc_batch_item_make_part(tvc_batch_item *item, const tavola_table *table,
-                                    bool is_any_default, tavola_call *call);
+                                    tavola_call *call);
 
 /** The bytes that a body has for each of its items, and beside them. */
 size_t tvc_batch_item_bytes(const tvc_batch_item *item);

@@ -89,14 +89,13 @@ static tavola_err make_part(tvc_batch_item *item, const tavola_table *table, con
 }
 
 tavola_err tvc_batch_item_make_part(tvc_batch_item *item, const tavola_table *table,
-                                    bool is_any_default, tavola_call *call)
+                                    tavola_call *call)
 {
     tvc_release(item->part);
     item->part = NULL;
 
     tvc_write write;
-    tavola_err err = tvc_write_init(&write, table, item->kind, item->entity, item->if_match,
-                                    is_any_default, call);
+    tavola_err err = tvc_write_init(&write, table, item->kind, item->entity, item->if_match, call);
 
     if (err)
         return err;

@@ -430,9 +430,12 @@ tavola_err tavola_bulk_open(tavola_table *table, uint32_t in_flight_max, tavola_
     return tvc_bulk_open(table, in_flight_max, failed, user, NULL, ret_bulk);
 }
 
-tavola_err tvc_bulk_add(tavola_bulk *bulk, tavola_write write, const tavola_entity *entity,
-                        const char *if_match)
+tavola_err tavola_bulk_add(tavola_bulk *bulk, tavola_write write, const tavola_entity *entity,
+                           const char *if_match)
 {
+    if (bulk == NULL || bulk->is_calling)
+        return TAVOLA_ERR_INVALID;
+
     tavola_err err = tvc_entity_check(entity, NULL);
     tvc_batch_item item;
 
@@ -441,7 +444,7 @@ tavola_err tvc_bulk_add(tavola_bulk *bulk, tavola_write write, const tavola_enti
     if (err)
         return err;
 
-    err = tvc_batch_item_make_part(&item, bulk->table, true, NULL);
+    err = tvc_batch_item_make_part(&item, bulk->table, NULL);
     if (err == TAVOLA_OK) {
         size_t held = held_by(&item);
 
@@ -454,13 +457,6 @@ tavola_err tvc_bulk_add(tavola_bulk *bulk, tavola_write write, const tavola_enti
     if (err)
         tvc_batch_item_done(&item);
     return err;
-}
-
-tavola_err tavola_bulk_add(tavola_bulk *bulk, tavola_write write, const tavola_entity *entity)
-{
-    if (bulk == NULL || bulk->is_calling)
-        return TAVOLA_ERR_INVALID;
-    return tvc_bulk_add(bulk, write, entity, NULL);
 }
 
 tavola_err tavola_bulk_close(tavola_bulk *bulk, uint64_t *ret_written, uint64_t *ret_failed)

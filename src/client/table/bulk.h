@@ -13,8 +13,4 @@
 tavola_err tvc_bulk_open(tavola_table *table, uint32_t in_flight_max, tavola_bulk_fn failed,
                          void *user, tavola_call *call, tavola_bulk **ret_bulk);
 
-/** Like tavola_bulk_add, with a condition; NULL: the entity's own etag, else TAVOLA_ANY. */
-tavola_err tvc_bulk_add(tavola_bulk *bulk, tavola_write write, const tavola_entity *entity,
-                        const char *if_match);
-
 #endif

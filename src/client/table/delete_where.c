@@ -22,7 +22,7 @@ static tavola_err delete_page(tavola_bulk *bulk, const tavola_page *page)
     tavola_err err = TAVOLA_OK;
 
     for (size_t i = 0; err == TAVOLA_OK && i < page->count; i++)
-        err = tvc_bulk_add(bulk, TAVOLA_DELETE, &page->entities[i], TAVOLA_ANY);
+        err = tavola_bulk_add(bulk, TAVOLA_DELETE, &page->entities[i], TAVOLA_ANY);
     return err;
 }
 

@@ -41,18 +41,16 @@ static tavola_err check_entity(const tavola_entity *entity, tavola_call *call)
 }
 
 /* The value of If-Match. */
-static tavola_err choose_condition(tvc_write *write, const char *if_match, bool is_any_default,
-                                   tavola_call *call)
+static tavola_err choose_condition(tvc_write *write, const char *if_match, tavola_call *call)
 {
     if (!rules[write->kind].is_conditional)
         return TAVOLA_OK;
 
     write->if_match = if_match ? if_match : write->entity->etag;
-    if (write->if_match == NULL && (is_any_default || write->kind == TAVOLA_DELETE))
-        write->if_match = TAVOLA_ANY;
     if (write->if_match == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
-                               "the entity has no etag: read it first, or use TAVOLA_ANY");
+                               "there is no etag, of the entity or as if_match: read the entity "
+                               "first, or give TAVOLA_ANY");
     if (!tvc_is_etag(write->if_match))
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "what if_match holds is not an etag");
     return TAVOLA_OK;
@@ -78,8 +76,7 @@ static tavola_err encrypt(tvc_write *write, const tavola_table *table, tavola_ca
 }
 
 tavola_err tvc_write_init(tvc_write *write, const tavola_table *table, tavola_write kind,
-                          const tavola_entity *entity, const char *if_match, bool is_any_default,
-                          tavola_call *call)
+                          const tavola_entity *entity, const char *if_match, tavola_call *call)
 {
     *write = (tvc_write){.kind = kind, .entity = entity};
 
@@ -92,7 +89,7 @@ tavola_err tvc_write_init(tvc_write *write, const tavola_table *table, tavola_wr
     err = check_entity(entity, call);
     if (err)
         return err;
-    err = choose_condition(write, if_match, is_any_default, call);
+    err = choose_condition(write, if_match, call);
     if (err)
         return err;
     err = encrypt(write, table, call);

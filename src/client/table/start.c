@@ -40,7 +40,7 @@ tavola_err tavola_start_write(tavola_table *table, tavola_write write, const tav
     if (ret_op == NULL)
         return TAVOLA_ERR_INVALID;
 
-    tavola_err err = tvc_write_init(&checked, table, write, entity, if_match, false, NULL);
+    tavola_err err = tvc_write_init(&checked, table, write, entity, if_match, NULL);
 
     if (err)
         return err;

@@ -66,11 +66,10 @@ tvc_settle_kind tvc_write_settle_kind(tavola_write kind);
 
 /**
  * Check a write and encrypt its entity if there is a crypto.  A NULL if_match is the entity's own
- * etag; without one a DELETE gets TAVOLA_ANY, and others do with `is_any_default`, else INVALID.
+ * etag; INVALID when it has none and the kind of write needs one.
  */
 tavola_err tvc_write_init(tvc_write *write, const tavola_table *table, tavola_write kind,
-                          const tavola_entity *entity, const char *if_match, bool is_any_default,
-                          tavola_call *call);
+                          const tavola_entity *entity, const char *if_match, tavola_call *call);
 void tvc_write_done(tvc_write *write);
 
 /** Append the headers that a write has, alone or in a batch: "Name: value\r\n"... */
@@ -82,7 +81,7 @@ void tvc_write_add_path(tvc_text *path, const tavola_table *table, const tvc_wri
 /** The operation of a checked write; the write may be done with then.  NULL: no memory. */
 tavola_op *tvc_write_op(const tavola_table *table, const tvc_write *write, tavola_call *call);
 
-/** Check, send and wait. */
+/** Check, send and wait; the entity stays as it is, and the new etag is in the call. */
 tavola_err tvc_write_run(tavola_table *table, tavola_write kind, const tavola_entity *entity,
                          const char *if_match, tavola_call *call);
 

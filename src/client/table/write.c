@@ -5,7 +5,7 @@ tavola_err tvc_write_run(tavola_table *table, tavola_write kind, const tavola_en
                          const char *if_match, tavola_call *call)
 {
     tvc_write write;
-    tavola_err err = tvc_write_init(&write, table, kind, entity, if_match, false, call);
+    tavola_err err = tvc_write_init(&write, table, kind, entity, if_match, call);
 
     if (err)
         return err;
@@ -16,33 +16,51 @@ tavola_err tvc_write_run(tavola_table *table, tavola_write kind, const tavola_en
     return tvc_run_and_free(op);
 }
 
-tavola_err tavola_insert(tavola_table *table, const tavola_entity *entity, tavola_call *call)
+/* The same, and what was written leaves its etag in the entity. */
+static tavola_err write_own(tavola_table *table, tavola_write kind, tavola_entity *entity,
+                            const char *if_match, tavola_call *call)
 {
-    return tvc_write_run(table, TAVOLA_INSERT, entity, NULL, call);
+    tvc_write write;
+    tavola_err err = tvc_write_init(&write, table, kind, entity, if_match, call);
+
+    if (err)
+        return err;
+
+    tavola_op *op = tvc_write_op(table, &write, call);
+
+    tvc_write_done(&write);
+    err = op && tvc_entity_reserve_etag(entity) ? tvc_op_run(op) : TAVOLA_ERR_NO_MEMORY;
+    if (err == TAVOLA_OK)
+        tvc_entity_take_etag(entity, op->call->etag);
+    tavola_op_free(op);
+    return err;
 }
 
-tavola_err tavola_insert_or_replace(tavola_table *table, const tavola_entity *entity,
-                                    tavola_call *call)
+tavola_err tavola_insert(tavola_table *table, tavola_entity *entity, tavola_call *call)
 {
-    return tvc_write_run(table, TAVOLA_INSERT_OR_REPLACE, entity, NULL, call);
+    return write_own(table, TAVOLA_INSERT, entity, NULL, call);
 }
 
-tavola_err tavola_insert_or_merge(tavola_table *table, const tavola_entity *entity,
-                                  tavola_call *call)
+tavola_err tavola_insert_or_replace(tavola_table *table, tavola_entity *entity, tavola_call *call)
 {
-    return tvc_write_run(table, TAVOLA_INSERT_OR_MERGE, entity, NULL, call);
+    return write_own(table, TAVOLA_INSERT_OR_REPLACE, entity, NULL, call);
 }
 
-tavola_err tavola_replace(tavola_table *table, const tavola_entity *entity, const char *if_match,
+tavola_err tavola_insert_or_merge(tavola_table *table, tavola_entity *entity, tavola_call *call)
+{
+    return write_own(table, TAVOLA_INSERT_OR_MERGE, entity, NULL, call);
+}
+
+tavola_err tavola_replace(tavola_table *table, tavola_entity *entity, const char *if_match,
                           tavola_call *call)
 {
-    return tvc_write_run(table, TAVOLA_REPLACE, entity, if_match, call);
+    return write_own(table, TAVOLA_REPLACE, entity, if_match, call);
 }
 
-tavola_err tavola_merge(tavola_table *table, const tavola_entity *entity, const char *if_match,
+tavola_err tavola_merge(tavola_table *table, tavola_entity *entity, const char *if_match,
                         tavola_call *call)
 {
-    return tvc_write_run(table, TAVOLA_MERGE, entity, if_match, call);
+    return write_own(table, TAVOLA_MERGE, entity, if_match, call);
 }
 
 tavola_err tavola_delete(tavola_table *table, const char *partition_key, const char *row_key,

@@ -86,7 +86,7 @@ tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity)
     if (load->bulk == NULL)
         err = tavola_bulk_open(load->table, load->parallel, on_failed, load, &load->bulk);
     if (err == TAVOLA_OK)
-        err = tavola_bulk_add(load->bulk, writes[load->conflict], entity);
+        err = tavola_bulk_add(load->bulk, writes[load->conflict], entity, NULL);
     if (err && !is_of_entity(err))
         note_trouble(load, err, NULL);
     return err;

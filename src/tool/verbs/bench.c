@@ -82,7 +82,7 @@ static tavola_err delete (tavola_table *table, size_t i, tavola_call *call)
     char partition[16], row[24];
 
     name_of(i, partition, row);
-    return tavola_delete(table, partition, row, NULL, call);
+    return tavola_delete(table, partition, row, TAVOLA_ANY, call);
 }
 
 static void *work(void *user)

@@ -114,7 +114,7 @@ static tool_exit delete_one(tool_run *run, tavola_table *table)
         return exit;
     err = tool_has(run, TOOL_FLAG_IF_EXISTS) && !if_match
               ? tavola_delete_if_present(table, partition, row, run->call)
-              : tavola_delete(table, partition, row, if_match, run->call);
+              : tavola_delete(table, partition, row, if_match ? if_match : TAVOLA_ANY, run->call);
     if (err == TAVOLA_ERR_NOT_FOUND && tool_has(run, TOOL_FLAG_IF_EXISTS))
         err = TAVOLA_OK;
     return err ? tool_fail(run, err, NULL) : TOOL_OK;

@@ -506,6 +506,32 @@ TEST(survives_a_lack_of_memory)
     }
 }
 
+static void takes_etags_of_any_length_from_writes(void **state)
+{
+    enum { LONG = 300 };
+    char text[LONG + 1] = "";
+    tavola_entity *entity = make_one_of_each();
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        memset(text, 'a' + i % 26, sizeof text - 1);
+        text[i % LONG + 1] = '\0';
+        assert_true(tvc_entity_reserve_etag(entity));
+        tvc_entity_take_etag(entity, text);
+        assert_string_equal(tavola_entity_etag(entity), text);
+
+        /* Its own, and that of a copy. */
+        tvc_entity_take_etag(entity, tavola_entity_etag(entity));
+        assert_string_equal(tavola_entity_etag(entity), text);
+        tavola_entity *copy = tavola_entity_copy(entity);
+        assert_string_equal(tavola_entity_etag(copy), text);
+        tavola_entity_free(copy);
+    }
+    tvc_entity_take_etag(entity, NULL);
+    assert_null(tavola_entity_etag(entity));
+    tavola_entity_free(entity);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,6 +544,7 @@ int main(void)
         cmocka_unit_test(unsets),
         cmocka_unit_test(accepts_null_for_an_entity),
         cmocka_unit_test(refuses_etags_that_break_a_header),
+        cmocka_unit_test(takes_etags_of_any_length_from_writes),
         cmocka_unit_test(sets_a_property_from_itself),
         cmocka_unit_test(does_not_grow_when_it_is_changed_for_ever),
         cmocka_unit_test(counts_bytes_as_the_service_does),

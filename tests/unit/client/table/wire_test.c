@@ -65,7 +65,7 @@ static tavola_err do_merge(setting *s, tavola_entity *entity)
 }
 static tavola_err do_delete(setting *s, tavola_entity *entity)
 {
-    return tavola_delete(s->table, "O'Brien", "a b", NULL, s->call);
+    return tavola_delete(s->table, "O'Brien", "a b", TAVOLA_ANY, s->call);
 }
 static tavola_err do_create(setting *s, tavola_entity *entity)
 {
@@ -329,8 +329,8 @@ static tavola_batch *two_writes(setting *s, tavola_write kind)
     tavola_batch *batch = tavola_batch_new(s->table);
     tavola_entity *first = ada("1"), *second = ada("2");
 
-    tavola_batch_add(batch, kind, first, NULL);
-    tavola_batch_add(batch, kind, second, NULL);
+    tavola_batch_add(batch, kind, first, TAVOLA_ANY);
+    tavola_batch_add(batch, kind, second, TAVOLA_ANY);
     tavola_entity_free(first);
     tavola_entity_free(second);
     return batch;
@@ -369,7 +369,7 @@ TEST(a_batch_is_written_as_every_service_reads_it)
     tavola_entity *first = ada("1"), *second = ada("2");
 
     tavola_batch_add(batch, TAVOLA_INSERT, first, NULL);
-    tavola_batch_add(batch, TAVOLA_DELETE, second, NULL);
+    tavola_batch_add(batch, TAVOLA_DELETE, second, TAVOLA_ANY);
     CHECK_CODE(tavola_batch_run(batch, s.call), TAVOLA_OK);
 
     const char *body = strstr(s.server.last_request, "\r\n\r\n") + 4;
@@ -480,8 +480,8 @@ TEST(each_write_of_a_bulk_has_its_outcome)
         t_row = bulks[i].what;
         begin(&s, bulks[i].answers, bulks[i].count);
         CHECK_CODE(tavola_bulk_open(s.table, 1, note, &told, &bulk), TAVOLA_OK);
-        CHECK_CODE(tavola_bulk_add(bulk, TAVOLA_INSERT, first), TAVOLA_OK);
-        CHECK_CODE(tavola_bulk_add(bulk, TAVOLA_INSERT, second), TAVOLA_OK);
+        CHECK_CODE(tavola_bulk_add(bulk, TAVOLA_INSERT, first, NULL), TAVOLA_OK);
+        CHECK_CODE(tavola_bulk_add(bulk, TAVOLA_INSERT, second, NULL), TAVOLA_OK);
         CHECK_CODE(tavola_bulk_close(bulk, &written, &failed), TAVOLA_OK);
         CHECK_INT(written, bulks[i].written);
         CHECK_INT(failed, bulks[i].failed);

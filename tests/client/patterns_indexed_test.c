@@ -174,6 +174,34 @@ TEST(an_etag_is_a_condition_by_whichever_index_it_was_read)
     }
 }
 
+static tavola_err grow_older(tavola_entity *entity, void *user)
+{
+    (void)user;
+    tavola_entity_set_int32(entity, "Age", 99);
+    return TAVOLA_OK;
+}
+
+/* Such a write leaves the copies and their etags as they were. */
+TEST(a_plain_write_to_the_primary_is_not_lost_to_a_put_by_a_copy)
+{
+    CHECK_OK(put("1", "a@x", NULL));
+
+    tavola_entity *mine = get(BY_EMAIL, "a@x");
+    int32_t age = 0;
+
+    CHECK_OK(tavola_update(t.table, "Sales", "empid_1", grow_older, NULL, t.call));
+    tavola_entity_set_string(mine, "Name", "Jun");
+    CHECK_ERR(tavola_indexed_put(t.table, indexes, INDEXES, mine, t.call), TAVOLA_ERR_ETAG);
+    tavola_entity_free(mine);
+
+    mine = get(BY_ID, "1");
+    CHECK(tavola_entity_get_int32(mine, "Age", &age) && age == 99);
+    tavola_entity_set_string(mine, "Name", "Jun");
+    CHECK_OK(tavola_indexed_put(t.table, indexes, INDEXES, mine, t.call));
+    tavola_entity_free(mine);
+    check_indexes();
+}
+
 TEST(copies_that_are_missing_or_left_over_are_put_right)
 {
     CHECK_OK(put("1", "a@x", "b1"));
@@ -449,6 +477,7 @@ int main(void)
         LIVE_TEST(a_value_of_another_entity_is_refused_whole),
         LIVE_TEST(a_deleted_entity_has_no_copies),
         LIVE_TEST(an_etag_is_a_condition_by_whichever_index_it_was_read),
+        LIVE_TEST(a_plain_write_to_the_primary_is_not_lost_to_a_put_by_a_copy),
         LIVE_TEST(copies_that_are_missing_or_left_over_are_put_right),
         LIVE_TEST(what_cannot_work_is_refused_before_it_is_sent),
         LIVE_TEST(ninety_nine_indexes_are_one_transaction),

@@ -133,6 +133,20 @@ tavola_entity *tvc_index_copy(const tavola_entity *entity, const char *const *co
     return copy;
 }
 
+tavola_err tvc_index_compare(const tavola_index *index, const tavola_entity *primary,
+                             const tavola_entity *copy, bool *ret_is_right)
+{
+    tavola_entity *want =
+        tvc_index_copy(primary, index->columns, copy->partition_key, copy->row_key,
+                       tvc_entity_text(copy, TVC_PRIMARY_PARTITION), primary->row_key);
+    tavola_err err = tavola_entity_error(want);
+
+    if (err == TAVOLA_OK)
+        *ret_is_right = tvc_entity_same(want, copy);
+    tavola_entity_free(want);
+    return err;
+}
+
 tavola_err tvc_index_restore(tavola_entity *stored, const char *partition_key, const char *row_key)
 {
     const char *primary_row = tvc_entity_text(stored, TVC_PRIMARY_ROW);

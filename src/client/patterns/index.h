@@ -42,6 +42,13 @@ tavola_entity *tvc_index_primary(const tavola_entity *entity, const char *partit
                                  const char *row_key);
 
 /**
+ * Whether the entity that is stored for an index is what it is to be by its primary, which is whole
+ * and has the keys by which the application knows it.  NO_MEMORY.
+ */
+tavola_err tvc_index_compare(const tavola_index *index, const tavola_entity *primary,
+                             const tavola_entity *copy, bool *ret_is_right);
+
+/**
  * Give what was read from a copy, or from a primary with a prefix, the keys that the application
  * knows it by: those in the copy, or else these.  NO_MEMORY.
  */

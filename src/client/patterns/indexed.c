@@ -327,27 +327,50 @@ static tavola_err run_writes(indexed *self, const stored *was, bool *ret_is_done
     return err;
 }
 
+/*
+ * Whether a copy still says what the primary says: who has written to the primary alone, by other
+ * means, has left the copies and their etags as they were.
+ */
+static tavola_err check_copy(const indexed *self, const stored *was, const tavola_index *index,
+                             const tavola_entity *copy)
+{
+    tavola_entity *primary = NULL;
+    bool is_right = false;
+    tavola_err err =
+        tavola_get(self->table, self->partition_key, self->primary_row, self->call, &primary);
+
+    if (err == TAVOLA_OK &&
+        strcmp(tavola_entity_etag(primary), tavola_entity_etag(was->entity)) == 0)
+        err = tvc_index_restore(primary, self->partition_key, self->row_key);
+    if (err == TAVOLA_OK)
+        err = tvc_index_compare(index, primary, copy, &is_right);
+    tavola_entity_free(primary);
+    if (tvc_is_absent(err, self->call) || (err == TAVOLA_OK && !is_right))
+        err = tvc_call_refuse(self->call, TAVOLA_ERR_ETAG,
+                              "the entity was changed since it was read");
+    return err;
+}
+
 /* Whether the entity that the caller read, by whichever copy, is the one that is stored. */
 static tavola_err check_condition(const indexed *self, const stored *was)
 {
-    static const char *const names[] = {TVC_PRIMARY_ROW, NULL};
     const char *etag = self->entity ? tavola_entity_etag(self->entity) : NULL;
 
     if (etag == NULL || strcmp(etag, tavola_entity_etag(was->entity)) == 0)
         return TAVOLA_OK;
 
-    /* The copies were read after the primary and change with it: if the primary is still the same
-     * when it is written, they are, too. */
     for (size_t i = 0; i < was->copies.count; i++) {
+        const copy_key *key = &was->copies.items[i];
         tavola_entity *copy = NULL;
-        tavola_err err = tavola_get_select(self->table, self->partition_key,
-                                           was->copies.items[i].row_key, names, self->call, &copy);
-        bool is_it = err == TAVOLA_OK && strcmp(etag, tavola_entity_etag(copy)) == 0;
+        tavola_err err =
+            tavola_get(self->table, self->partition_key, key->row_key, self->call, &copy);
+        bool is_it = err == TAVOLA_OK && tavola_entity_etag(copy) &&
+                     strcmp(etag, tavola_entity_etag(copy)) == 0;
 
-        tavola_entity_free(copy);
         if (is_it)
-            return TAVOLA_OK;
-        if (err && !tvc_is_absent(err, self->call))
+            err = check_copy(self, was, key->index, copy);
+        tavola_entity_free(copy);
+        if (is_it || (err && !tvc_is_absent(err, self->call)))
             return err;
     }
     return tvc_call_refuse(self->call, TAVOLA_ERR_ETAG, "the entity was changed since it was read");

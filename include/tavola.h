@@ -29,8 +29,8 @@
  * is NULL without being allowed to is INVALID.
  *
  * An error of a single write or a batch means that it was not made; when that is not certain, not
- * even after reading back, it is UNKNOWN_OUTCOME.  Only CANCELLED says nothing: what was sent may
- * have been made, or be made yet.  What takes several requests says for itself what it leaves.
+ * even after reading back, it is UNKNOWN_OUTCOME.  What takes several requests says for itself what
+ * it leaves.
  *
  * tavola_call is the one optional parameter: options in, outcome out.  NULL is always allowed.
  *
@@ -104,7 +104,7 @@ typedef enum tavola_err {
     TAVOLA_ERR_UNKNOWN_OUTCOME, /* a write was sent, no answer came, and asking did not settle it */
     TAVOLA_ERR_CRYPTO,          /* key missing or data unusable; never says which byte */
     TAVOLA_ERR_PROTOCOL,        /* an answer we cannot read */
-    TAVOLA_ERR_CANCELLED,       /* by you; a write that was sent may have been made */
+    TAVOLA_ERR_CANCELLED,       /* by you, before a write was sent */
     TAVOLA_ERR_NO_MEMORY
 } tavola_err;
 TAVOLA_API const char *tavola_err_name(tavola_err err); /* "NOT_FOUND" */
@@ -153,8 +153,8 @@ TAVOLA_USE tavola_err tavola_client_open(const char *connection_string,
                                          const tavola_client_options *options,
                                          tavola_client **ret_client, char **reterr_text);
 /*
- * Started operations that are not done end with CANCELLED, and `done` is called, here, for all that
- * were not polled.  Nothing can be started any more, not through its tables either.
+ * Started operations that are not done end as those that are cancelled, and `done` is called, here,
+ * for all that were not polled.  Nothing can be started any more, not through its tables either.
  */
 TAVOLA_API void tavola_client_close(tavola_client *client);
 TAVOLA_USE tavola_err tavola_table_open(tavola_client *client, const char *name,
@@ -211,6 +211,12 @@ TAVOLA_API void tavola_call_set_request_id(tavola_call *call, const char *client
 TAVOLA_API void tavola_call_set_source(tavola_call *call, const char *file_and_line);
 /* In place of the table's; it must outlive the operations.  NULL: the table's. */
 TAVOLA_API void tavola_call_set_crypto(tavola_call *call, tavola_crypto *crypto);
+/*
+ * From any thread: what uses the call ends within a tenth of a second, and what will use it ends at
+ * once, with CANCELLED; a write that was sent and not yet answered with UNKNOWN_OUTCOME.  A call
+ * that was cancelled stays so: make another.
+ */
+TAVOLA_API void tavola_call_cancel(tavola_call *call);
 /* The outcome of the last operation that used this call; strings live until the next one. */
 TAVOLA_API int tavola_call_status(const tavola_call *call);       /* HTTP, 0 if none */
 TAVOLA_API const char *tavola_call_code(const tavola_call *call); /* "EntityAlreadyExists", or "" */
@@ -582,8 +588,7 @@ TAVOLA_API tavola_err tavola_op_err(const tavola_op *op); /* TIMEOUT: not done y
 TAVOLA_API tavola_call *tavola_op_call(tavola_op *op);    /* status, etag...; NULL until done */
 TAVOLA_API tavola_entity *tavola_op_take_entity(tavola_op *op); /* NULL if there is none */
 TAVOLA_API tavola_page *tavola_op_take_page(tavola_op *op);     /* NULL if there is none */
-/* Ends it soon, with CANCELLED unless it is done already; `done` is called as ever.  A write that
- * was sent may have been made all the same. */
+/* Ends it soon unless it is done already, as tavola_call_cancel does; `done` is called as ever. */
 TAVOLA_API void tavola_op_cancel(tavola_op *op);
 TAVOLA_API void tavola_op_free(tavola_op *op);
 /*
@@ -1071,7 +1076,7 @@ TAVOLA_USE tavola_err tavola_enqueue(tavola_client *client, const char *queue, c
  * Do it now, and leave it to a worker if this program dies: puts the message, hidden for `hide_ms`
  * (0: 30 s) and as long as the job runs, runs the job, deletes the message if the job returned OK.
  * Any other result is returned and the message stays for a worker.  2 queue requests, and one more
- * for each half of hide_ms.
+ * for each third of hide_ms.
  */
 TAVOLA_USE tavola_err tavola_eventually(tavola_client *client, const char *queue,
                                         const char *message, uint32_t hide_ms, tavola_job_fn job,
@@ -1087,14 +1092,16 @@ typedef struct tavola_worker tavola_worker;
 TAVOLA_USE tavola_err tavola_worker_open(tavola_client *client, const char *queue,
                                          const char *poison_queue, uint32_t dequeue_max,
                                          tavola_job_fn job, void *user, tavola_worker **ret_worker);
-/* How long a message is hidden at a time (default 30 s); extended at half of it. */
+/* How long a message is hidden at a time (default 30 s); extended at a third of it. */
 TAVOLA_API void tavola_worker_set_visibility_ms(tavola_worker *worker, uint32_t visibility_ms);
 /*
  * Work for a time, also through times in which the service cannot be reached; 0: until no message
  * is to be seen; UINT32_MAX: until it is stopped.  From one thread; several workers are several.
+ * Messages that jobs leave, or that go to the poison queue, are told to the client's log.
  */
 TAVOLA_USE tavola_err tavola_worker_run(tavola_worker *worker, uint32_t for_ms);
-TAVOLA_API void tavola_worker_stop(tavola_worker *worker); /* any thread: ends after this message */
+/* From any thread: it ends after this message, and does not wait longer than 2 s for a service. */
+TAVOLA_API void tavola_worker_stop(tavola_worker *worker);
 TAVOLA_API uint64_t tavola_worker_done(const tavola_worker *worker);     /* jobs that returned OK */
 TAVOLA_API uint64_t tavola_worker_failed(const tavola_worker *worker);   /* those that did not */
 TAVOLA_API uint64_t tavola_worker_poisoned(const tavola_worker *worker); /* sent to that queue */

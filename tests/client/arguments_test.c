@@ -342,6 +342,7 @@ TEST(calls)
     CALM("p", tavola_call_set_timeout_ms(P(0, call), 0));
     CALM("p", tavola_call_set_retries(P(0, call), 3));
     CALM("po", tavola_call_set_request_id(P(0, call), T(1, "mine")));
+    CALM("p", tavola_call_cancel(P(0, call)));
     CALM("po", tavola_call_set_source(P(0, call), T(1, "login.c:88")));
     CALM("po", tavola_call_set_crypto(P(0, call), P(1, crypto)));
     tavola_call_set_request_id(call, NULL);

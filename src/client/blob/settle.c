@@ -14,6 +14,7 @@ void tvc_blob_settle_call(tavola_call *ret_call, const tavola_op *op, bool is_ex
     ret_call->total_timeout_ms = timeout && timeout < TIMEOUT_MS_MAX ? timeout : TIMEOUT_MS_MAX;
     ret_call->primary_only = 1; /* the secondary may not have it yet */
     ret_call->retry_max = is_exhausted ? 0 : op->call->retry_max;
+    tvc_call_end_at(ret_call, tvc_call_end_ns(op->call));
 }
 
 /* Whether the service refused the write for what an earlier attempt may have done itself. */

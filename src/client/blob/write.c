@@ -92,10 +92,12 @@ static tavola_err put_block(upload *up)
 
     tavola_op_free(op);
     /* A block that nobody knows of changes nothing. */
+    if (err == TAVOLA_ERR_UNKNOWN_OUTCOME && up->call && tvc_call_is_over(up->call))
+        return tvc_call_refuse(up->call, TAVOLA_ERR_CANCELLED,
+                               "it was cancelled; the blob is what it was");
     if (err == TAVOLA_ERR_UNKNOWN_OUTCOME)
         return tvc_call_refuse(up->call, TAVOLA_ERR_NETWORK,
-                               "no answer came to a block; the blob "
-                               "is what it was");
+                               "no answer came to a block; the blob is what it was");
     if (err)
         return err;
 

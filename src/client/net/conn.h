@@ -51,6 +51,7 @@ typedef struct tvc_conn {
     struct tvc_opening *opening; /* while it is being opened */
     tavola_err err;              /* of opening it */
     const char *why;
+    bool is_refused; /* by us: its certificate is not that of whom we wanted */
 
     char *in; /* received and not yet used: in[in_start, in_end) */
     size_t in_size, in_start, in_end;

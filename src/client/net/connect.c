@@ -160,10 +160,11 @@ static enum progress shake_hands(tvc_conn *conn, tvc_pending *ret_pending)
 {
     const char *why;
 
+    conn->is_refused = false;
     if (conn->tls == NULL && !tvc_tls_begin(conn->endpoint->tls, conn))
         return fail(conn, TAVOLA_ERR_NO_MEMORY, "no memory for a connection");
 
-    tvc_io io = tvc_tls_shake_hands(conn, &why);
+    tvc_io io = tvc_tls_shake_hands(conn, &conn->is_refused, &why);
 
     if (io == TVC_IO_FAILED)
         return fail(conn, TAVOLA_ERR_NETWORK, why);

@@ -51,6 +51,11 @@ static tvc_fate fate_of(const tvc_exchange *x)
     return TVC_UNKNOWN;
 }
 
+bool tvc_exchange_was_sent(const tvc_exchange *x)
+{
+    return x->state.conn && fate_of(x) == TVC_UNKNOWN;
+}
+
 static bool fail(tvc_exchange *x, tavola_err err, const char *why)
 {
     return finish(x, err, fate_of(x), why);
@@ -112,6 +117,7 @@ static bool open_conn(tvc_exchange *x, tvc_pending *ret_pending)
     case TVC_OPEN_PENDING:
         return false;
     case TVC_OPEN_FAILED:
+        x->is_final = conn->is_refused;
         return fail(x, conn->err, conn->why);
     case TVC_OPEN_DONE:
         break;

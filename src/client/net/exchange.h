@@ -120,6 +120,7 @@ typedef struct tvc_exchange {
                        INVALID (no such host), CANCELLED (the source or sink said no) */
     tvc_fate fate;
     const char *why;       /* one line for people when err is set: static text */
+    bool is_final;         /* NETWORK: the same will happen to any other attempt */
     tvc_response response; /* with TVC_ANSWERED */
 
     tvc_exchange_state state;
@@ -134,6 +135,9 @@ typedef struct tvc_exchange {
  * but others should have a turn first.  Stepping too often does no harm.
  */
 tvc_wait tvc_exchange_step(tvc_exchange *exchange, int *ret_fd, int64_t *ret_until_ns);
+
+/** Whether some of the request has been sent and no whole answer came yet: it may be made. */
+bool tvc_exchange_was_sent(const tvc_exchange *exchange);
 
 /**
  * A number that stays with the descriptor which the last step named, from exchange to exchange: 0

@@ -245,7 +245,7 @@ static tvc_io io_of(SSL *ssl, int result)
     }
 }
 
-tvc_io tvc_tls_shake_hands(tvc_conn *conn, const char **reterr_why)
+tvc_io tvc_tls_shake_hands(tvc_conn *conn, bool *reterr_is_refused, const char **reterr_why)
 {
     ERR_clear_error();
 
@@ -261,6 +261,7 @@ tvc_io tvc_tls_shake_hands(tvc_conn *conn, const char **reterr_why)
 
     long verdict = SSL_get_verify_result(conn->tls);
 
+    *reterr_is_refused = verdict != X509_V_OK;
     *reterr_why =
         verdict == X509_V_OK ? "the TLS handshake failed" : X509_verify_cert_error_string(verdict);
     return TVC_IO_FAILED;

@@ -22,8 +22,8 @@ bool tvc_tls_begin(tvc_tls *tls, tvc_conn *conn);
 /** End it without a word: a child of fork() may do so, too. */
 void tvc_tls_end(tvc_conn *conn);
 
-/** SOME: it is done.  FAILED: why in *reterr_why, static text. */
-tvc_io tvc_tls_shake_hands(tvc_conn *conn, const char **reterr_why);
+/** SOME: it is done.  FAILED: why in *reterr_why, static text; by us, for its certificate? */
+tvc_io tvc_tls_shake_hands(tvc_conn *conn, bool *reterr_is_refused, const char **reterr_why);
 
 /** As those of conn.h. */
 tvc_io tvc_tls_send(tvc_conn *conn, const struct iovec *from, int count, size_t *ret_len);

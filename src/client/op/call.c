@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "client/op/op.h"
 
 enum { REQUEST_ID_LEN_MAX = 1024 }; /* what the service takes */
@@ -12,6 +13,7 @@ enum { REQUEST_ID_LEN_MAX = 1024 }; /* what the service takes */
 void tvc_call_init(tavola_call *call)
 {
     memset(call, 0, sizeof *call);
+    atomic_init(&call->end_ns, TVC_NO_END);
     call->retry_max = TVC_RETRIES_BY_CLIENT;
     call->failed_index = -1;
 }
@@ -135,6 +137,31 @@ void tavola_call_set_crypto(tavola_call *call, tavola_crypto *crypto)
 {
     if (call)
         call->crypto = crypto;
+}
+
+/* ---- its end -------------------------------------------------------------------------------- */
+
+int64_t tvc_call_end_ns(const tavola_call *call)
+{
+    return atomic_load_explicit(&call->end_ns, memory_order_acquire);
+}
+
+bool tvc_call_is_over(const tavola_call *call)
+{
+    int64_t end_ns = tvc_call_end_ns(call);
+
+    return end_ns != TVC_NO_END && tv_clock_mono_ns() >= end_ns;
+}
+
+void tvc_call_end_at(tavola_call *call, int64_t end_ns)
+{
+    atomic_store_explicit(&call->end_ns, end_ns, memory_order_release);
+}
+
+void tavola_call_cancel(tavola_call *call)
+{
+    if (call)
+        tvc_call_end_at(call, 0);
 }
 
 /* ---- outcome -------------------------------------------------------------------------------- */

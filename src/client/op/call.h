@@ -4,10 +4,21 @@
 #ifndef TVC_OP_CALL_H
 #define TVC_OP_CALL_H
 
+#include <stdatomic.h>
+
 #include "client/memory.h"
 #include "client/net/exchange.h"
 
 enum { TVC_RETRIES_BY_CLIENT = -1 };
+
+/** end_ns of a call that nobody has cancelled. */
+#define TVC_NO_END INT64_MAX
+
+/**
+ * How often a thread that waits looks whether its call is over: whoever ends one does not have to
+ * know where it is in use, and what is under way needs no descriptor for it.
+ */
+enum { TVC_LOOK_MS = 50 };
 
 struct tavola_call {
     /* Options. */
@@ -18,6 +29,7 @@ struct tavola_call {
     char source[129];          /* x-tavola-source, or "" */
     tavola_crypto *crypto;     /* not ours, or NULL */
     unsigned primary_only;     /* how many patterns are at work that must not read what is old */
+    _Atomic int64_t end_ns;    /* of the monotonic clock, when all that uses it ends; any thread */
 
     /* Outcome of the last operation. */
     int status;
@@ -41,6 +53,13 @@ void tvc_call_done(tavola_call *call);
 
 /** Forget the last outcome. */
 void tvc_call_reset(tavola_call *call);
+
+/** Whether it was cancelled, or its end has come. */
+bool tvc_call_is_over(const tavola_call *call);
+
+/** All that uses it ends then, TVC_NO_END: not any more.  Any thread. */
+void tvc_call_end_at(tavola_call *call, int64_t end_ns);
+int64_t tvc_call_end_ns(const tavola_call *call);
 
 /** False when there is no memory.  TV_NONE: forget it. */
 bool tvc_call_set_etag(tavola_call *call, tv_slice etag);

@@ -218,6 +218,20 @@ tavola_err tavola_op_wait(tavola_op *op, uint32_t timeout_ms)
     return err;
 }
 
+tavola_err tvc_op_await(tavola_op *op, const tavola_call *call)
+{
+    for (;;) {
+        tavola_err err = tavola_op_wait(op, call ? TVC_LOOK_MS : UINT32_MAX);
+
+        if (is_done(op))
+            return op->state->err;
+        if (err != TAVOLA_ERR_TIMEOUT)
+            return err;
+        if (call && tvc_call_is_over(call))
+            tavola_op_cancel(op);
+    }
+}
+
 tavola_err tavola_op_err(const tavola_op *op)
 {
     if (op == NULL)
@@ -269,6 +283,21 @@ void tavola_op_cancel(tavola_op *op)
     pthread_mutex_lock(&loop->lock);
     if (!is_done(op))
         cancel(loop, op);
+    pthread_mutex_unlock(&loop->lock);
+}
+
+void tvc_op_end_at(tavola_op *op, int64_t end_ns)
+{
+    tvc_loop *loop = op->client->loop;
+
+    if (is_done(op) || !tvc_loop_is_here(loop))
+        return;
+
+    pthread_mutex_lock(&loop->lock);
+    if (!is_done(op)) {
+        tvc_call_end_at(op->call, end_ns);
+        tvc_loop_mail(loop, op);
+    }
     pthread_mutex_unlock(&loop->lock);
 }
 

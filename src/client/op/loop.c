@@ -162,6 +162,22 @@ static void finish_op(tvc_loop *loop, tavola_op *op)
     op->state->started.is_admitted = false;
 }
 
+/* Whether an operation that is done is made again. */
+static bool begins_anew(tvc_loop *loop, tavola_op *op)
+{
+    if (op->repeat == NULL || atomic_load(&op->state->is_cancelled) ||
+        atomic_load(&loop->is_stopping))
+        return false;
+
+    int64_t begin_ns = op->repeat(op, op->state->err);
+
+    if (begin_ns == 0)
+        return false;
+    op->begin_ns = begin_ns;
+    tvc_op_renew(op);
+    return true;
+}
+
 static void drive(tvc_loop *loop, tavola_op *op, uint32_t events)
 {
     tvc_started *started = &op->state->started;
@@ -176,9 +192,15 @@ static void drive(tvc_loop *loop, tavola_op *op, uint32_t events)
         wait = tvc_op_step(op, &fd, &until_ns);
 
     if (wait == TVC_WAIT_NOTHING) {
-        finish_op(loop, op);
-        return;
+        if (!begins_anew(loop, op)) {
+            finish_op(loop, op);
+            return;
+        }
+        wait = TVC_WAIT_WAKE;
+        until_ns = op->begin_ns;
     }
+    if (tvc_call_end_ns(op->call) < until_ns)
+        until_ns = tvc_call_end_ns(op->call);
     started->wait = wait;
     if (wait == TVC_WAIT_WAKE) {
         stop_waiting(loop, op);
@@ -253,7 +275,7 @@ static void cancel_all(tvc_loop *loop)
     while (loop->under_way.first) {
         tavola_op *op = loop->under_way.first;
 
-        tvc_op_end(op, TAVOLA_ERR_CANCELLED);
+        tvc_op_give_up(op);
         finish_op(loop, op);
     }
 }

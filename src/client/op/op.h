@@ -87,6 +87,14 @@ struct tavola_op {
      * reading back: then the ETag is in op->call all the same.
      */
     tavola_err (*finish)(tavola_op *op, tvc_response *response);
+    /**
+     * Of a started operation that is made again and again: called on the client's thread when it
+     * has ended with `err`, unless the client is being closed.  It may change the request, and says
+     * at which time of the monotonic clock the operation begins anew; 0: this was its end.  NULL:
+     * it is made once.
+     */
+    int64_t (*repeat)(tavola_op *op, tavola_err err);
+    int64_t begin_ns; /* not before this time of the monotonic clock; 0: at once */
     /** Free what the service hangs here; NULL: nothing.  Called by tavola_op_free. */
     void (*release)(tavola_op *op);
     void *user_data; /* of the service: finish and release use it */
@@ -123,6 +131,17 @@ tavola_err tvc_op_run(tavola_op *op);
  * (tavola_poll); without, tavola_op_wait is the way to learn of its end.
  */
 tavola_err tvc_op_start(tavola_op *op, tavola_done_fn done, void *user);
+
+/**
+ * A started operation is to end then: one that has not begun ends at once.  Any thread.
+ */
+void tvc_op_end_at(tavola_op *op, int64_t end_ns);
+
+/**
+ * Wait for an operation that was started without a `done` on behalf of that call (or NULL), and
+ * end it when the call is over.  Its result.
+ */
+tavola_err tvc_op_await(tavola_op *op, const tavola_call *call);
 
 /**
  * Refuse before anything is sent: the call (NULL is fine) gets the code "" and one line for people.

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "client/op/state.h"
 
+static const int64_t ns_per_ms = 1000 * 1000;
 static const int64_t ns_per_second = 1000 * 1000 * 1000;
 
 typedef struct sleeper {
@@ -64,6 +65,17 @@ static void wait_for_fd(int fd, short events, int64_t until_ns)
     (void)ppoll(&wanted, 1, &timeout, NULL);
 }
 
+/* A call that the application knows can be cancelled at any time: see TVC_LOOK_MS. */
+static int64_t next_look_ns(const tavola_op *op, int64_t until_ns)
+{
+    if (op->call == &op->own_call)
+        return until_ns;
+
+    int64_t look_ns = tv_clock_mono_ns() + TVC_LOOK_MS * ns_per_ms;
+
+    return look_ns < until_ns ? look_ns : until_ns;
+}
+
 tavola_err tvc_op_run(tavola_op *op)
 {
     sleeper self = {
@@ -77,6 +89,7 @@ tavola_err tvc_op_run(tavola_op *op)
 
     op->state->waker = &self.waker;
     while ((wait = tvc_op_step(op, &fd, &until_ns)) != TVC_WAIT_NOTHING) {
+        until_ns = next_look_ns(op, until_ns);
         if (wait == TVC_WAIT_WAKE)
             sleep_until_woken(&self, until_ns);
         else

@@ -239,7 +239,8 @@ void tvc_settle_read(tavola_op *op)
 
     bool may_help = is_answered
                         ? tvc_retry_helps(response->status)
-                        : state->exchange.err && state->exchange.err != TAVOLA_ERR_NO_MEMORY;
+                        : state->exchange.err && state->exchange.err != TAVOLA_ERR_NO_MEMORY &&
+                              !state->exchange.is_final;
 
     if (may_help && !state->is_last_question && tvc_retry_later(op, is_answered ? response : NULL))
         tvc_exchange_done(&state->exchange);

@@ -94,6 +94,15 @@ tvc_wait tvc_op_step(tavola_op *op, int *ret_fd, int64_t *ret_until_ns);
 /** Let go of what is under way, with that result.  Nothing when it is done already. */
 void tvc_op_end(tavola_op *op, tavola_err err);
 
+/**
+ * The same because somebody wants it: CANCELLED, or UNKNOWN_OUTCOME when a write has been sent.  It
+ * is not asked any more whether that was made: whoever cancels does not want to wait.
+ */
+void tvc_op_give_up(tavola_op *op);
+
+/** Forget how a DONE operation went, which can begin anew then. */
+void tvc_op_renew(tavola_op *op);
+
 /** False when an answer names another request than that of the call. */
 bool tvc_op_is_answer_to(const tavola_call *call, const tvc_response *response);
 

@@ -25,6 +25,22 @@ void tvc_op_end(tavola_op *op, tavola_err err)
     state->err = err;
 }
 
+void tvc_op_give_up(tavola_op *op)
+{
+    tvc_op_state *state = op->state;
+
+    if (state->phase == TVC_PHASE_DONE)
+        return;
+
+    if (!op->is_read && tvc_exchange_was_sent(&state->exchange))
+        op->was_unknown = true;
+    op->call->status = 0;
+    tvc_call_set_error(op->call, "",
+                       op->was_unknown ? "it was cancelled; whether the write was made is not known"
+                                       : "it was cancelled");
+    tvc_op_end(op, op->was_unknown ? TAVOLA_ERR_UNKNOWN_OUTCOME : TAVOLA_ERR_CANCELLED);
+}
+
 /* ---- the beginning -------------------------------------------------------------------------- */
 
 static bool has_text_failed(const tavola_op *op)
@@ -185,6 +201,15 @@ static void log_attempt(const tavola_op *op)
     }
 }
 
+/* Another attempt would not be better, but a write may be there. */
+static void end_without_repeating(tavola_op *op, tavola_err err)
+{
+    if (op->was_unknown)
+        tvc_settle_exhausted(op, err);
+    else
+        tvc_op_end(op, err);
+}
+
 /* Try again if that may help, else come to an end. */
 static void repeat_or_end(tavola_op *op, tavola_err err, const tvc_response *response)
 {
@@ -192,10 +217,8 @@ static void repeat_or_end(tavola_op *op, tavola_err err, const tvc_response *res
         tvc_settle_exhausted(op, err);
     else if (tvc_retry_later(op, response))
         tvc_exchange_done(&op->state->exchange);
-    else if (op->was_unknown)
-        tvc_settle_exhausted(op, err);
     else
-        tvc_op_end(op, err);
+        end_without_repeating(op, err);
 }
 
 /* What is told of an attempt without an answer: of whom it was wanted, and what came instead. */
@@ -242,14 +265,13 @@ static void take_failure(tavola_op *op)
         err = err == TAVOLA_ERR_INVALID ? TAVOLA_ERR_NETWORK : err;
         if (is_absent(op))
             tvc_op_end(op, err);
+        else if (state->exchange.is_final)
+            end_without_repeating(op, err);
         else
             repeat_or_end(op, err, NULL);
         break;
-    default: /* another attempt would not be better, but a write may be there */
-        if (op->was_unknown)
-            tvc_settle_exhausted(op, err);
-        else
-            tvc_op_end(op, err);
+    default:
+        end_without_repeating(op, err);
     }
 }
 
@@ -379,6 +401,25 @@ static void end_exchange(tavola_op *op)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+void tvc_op_renew(tavola_op *op)
+{
+    tvc_op_state *state = op->state;
+
+    /* What was kept of it is in the call. */
+    state->phase = TVC_PHASE_NEW;
+    state->err = TAVOLA_OK;
+    state->resume_ns = 0;
+    state->retries_made = 0;
+    state->sink_bytes = 0;
+    state->is_at_secondary = state->is_secondary_behind = false;
+    state->free_at_ns[0] = state->free_at_ns[1] = 0;
+    state->was_unanswered = state->is_settling = state->is_last_question = false;
+    state->otherwise = TAVOLA_OK;
+    state->otherwise_status = 0;
+    op->was_unknown = false;
+    tvc_call_reset(op->call);
+}
+
 static void begin(tavola_op *op)
 {
     tavola_err err = prepare(op);
@@ -389,17 +430,32 @@ static void begin(tavola_op *op)
         begin_exchange(op);
 }
 
+/* What is to end later does not begin any more. */
+static bool is_to_end(const tavola_op *op)
+{
+    const tvc_op_state *state = op->state;
+
+    return atomic_load_explicit(&state->is_cancelled, memory_order_acquire) ||
+           tvc_call_is_over(op->call) ||
+           (state->phase == TVC_PHASE_NEW && op->begin_ns &&
+            tvc_call_end_ns(op->call) != TVC_NO_END);
+}
+
 tvc_wait tvc_op_step(tavola_op *op, int *ret_fd, int64_t *ret_until_ns)
 {
     tvc_op_state *state = op->state;
     tvc_wait wait;
 
-    if (atomic_load_explicit(&state->is_cancelled, memory_order_acquire))
-        tvc_op_end(op, TAVOLA_ERR_CANCELLED);
+    if (is_to_end(op))
+        tvc_op_give_up(op);
 
     for (;;) {
         switch (state->phase) {
         case TVC_PHASE_NEW:
+            if (op->begin_ns && tv_clock_mono_ns() < op->begin_ns) {
+                *ret_until_ns = op->begin_ns;
+                return TVC_WAIT_WAKE;
+            }
             begin(op);
             break;
         case TVC_PHASE_EXCHANGE:

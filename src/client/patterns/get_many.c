@@ -36,7 +36,7 @@ static tavola_err start(reads *self, size_t i)
 static tavola_err finish(reads *self, size_t i)
 {
     tavola_op *op = self->ops[i % self->in_flight];
-    tavola_err err = tavola_op_wait(op, UINT32_MAX);
+    tavola_err err = tvc_op_await(op, self->call);
 
     if (err == TAVOLA_OK)
         self->entities[i] = tavola_op_take_entity(op);

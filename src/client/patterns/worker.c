@@ -8,12 +8,14 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "client/client.h"
 #include "client/patterns/keeper.h"
 
 enum {
     DEQUEUE_DEFAULT = 5,
     IDLE_FIRST_MS = 50,
     IDLE_MAX_MS = 1000,
+    STOP_MS = 2000, /* how long the request of a worker that is stopped may take yet */
 };
 
 struct tavola_worker {
@@ -21,10 +23,10 @@ struct tavola_worker {
     tavola_queue *poison; /* or NULL */
     uint32_t dequeue_max;
     uint32_t hidden_s;
+    uint32_t timeout_ms; /* of the caller's options; 0: the client's */
     tavola_job_fn job;
     void *user;
-    tavola_call *call;
-    atomic_bool is_stopped;
+    tavola_call *call; /* it has an end when the worker is to stop */
     atomic_ullong done, failed, poisoned;
 };
 
@@ -75,10 +77,24 @@ void tavola_worker_set_visibility_ms(tavola_worker *worker, uint32_t visibility_
         worker->hidden_s = tvc_hidden_seconds(visibility_ms);
 }
 
+/*
+ * A request that is under way, or the one that ends a message, is given some time: a message that
+ * was taken, or whose job is done, would else be hidden for nothing, or be worked on twice.
+ */
+static void end_requests_soon(tavola_worker *worker)
+{
+    tvc_call_end_at(worker->call, tv_clock_mono_ns() + STOP_MS * INT64_C(1000000));
+}
+
+static bool is_stopped(const tavola_worker *worker)
+{
+    return tvc_call_end_ns(worker->call) != TVC_NO_END;
+}
+
 void tavola_worker_stop(tavola_worker *worker)
 {
     if (worker)
-        atomic_store(&worker->is_stopped, true);
+        end_requests_soon(worker);
 }
 
 uint64_t tavola_worker_done(const tavola_worker *worker)
@@ -106,12 +122,30 @@ static bool makes_queue(tavola_worker *worker, tavola_queue *queue, tavola_err *
     return *err == TAVOLA_OK;
 }
 
-static tavola_err take(tavola_worker *worker, tavola_message **ret_message)
+/* Who works for a time does not wait much longer than that for an answer. */
+static uint32_t take_timeout_ms(const tavola_worker *worker, int64_t until_ns)
 {
+    uint32_t usual_ms = worker->timeout_ms
+                            ? worker->timeout_ms
+                            : worker->queue->resource.client->options.total_timeout_ms;
+
+    if (until_ns == INT64_MAX)
+        return usual_ms;
+
+    int64_t left_ms = (until_ns - tv_clock_mono_ns()) / 1000000 + STOP_MS;
+
+    return left_ms < usual_ms ? (uint32_t)left_ms : usual_ms;
+}
+
+static tavola_err take(tavola_worker *worker, int64_t until_ns, tavola_message **ret_message)
+{
+    tavola_call_set_timeout_ms(worker->call, take_timeout_ms(worker, until_ns));
+
     tavola_err err = tavola_message_get(worker->queue, worker->hidden_s, worker->call, ret_message);
 
     if (makes_queue(worker, worker->queue, &err))
         err = TAVOLA_END;
+    tavola_call_set_timeout_ms(worker->call, worker->timeout_ms);
     return err;
 }
 
@@ -128,8 +162,20 @@ static void move_to_poison(tavola_worker *worker, const tavola_message *message)
     /* When it is not known whether it is there, it stays here as well. */
     if (err == TAVOLA_OK) {
         atomic_fetch_add(&worker->poisoned, 1);
+        tvc_client_log(worker->queue->resource.client, TAVOLA_LOG_WARN,
+                       "a message of the queue %s went to %s: it was read %u times",
+                       tavola_queue_name(worker->queue), tavola_queue_name(worker->poison),
+                       tavola_message_dequeue_count(message));
         (void)!tavola_message_delete(worker->queue, message, worker->call);
     }
+}
+
+static void note_failure(tavola_worker *worker, const char *what, tavola_err err, uint32_t count)
+{
+    atomic_fetch_add(&worker->failed, 1);
+    tvc_client_log(worker->queue->resource.client, TAVOLA_LOG_WARN,
+                   "a message of the queue %s %s: %s; it was read %u times",
+                   tavola_queue_name(worker->queue), what, tavola_err_name(err), count);
 }
 
 static void run_job(tavola_worker *worker, tavola_message *message)
@@ -137,18 +183,25 @@ static void run_job(tavola_worker *worker, tavola_message *message)
     uint32_t count = tavola_message_dequeue_count(message);
     tvc_keeper keeper;
 
-    /* Without a thread the message cannot be kept: it comes back. */
-    if (tvc_keeper_start(&keeper, worker->queue, message, worker->hidden_s) != TAVOLA_OK) {
-        atomic_fetch_add(&worker->failed, 1);
+    tavola_err err = tvc_keeper_start(&keeper, worker->queue, message, worker->hidden_s);
+
+    /* A message that cannot be kept comes back. */
+    if (err) {
+        note_failure(worker, "cannot be kept hidden", err, count);
         return;
     }
 
-    tavola_err err = worker->job(tavola_message_text(message), count, worker->user);
+    err = worker->job(tavola_message_text(message), count, worker->user);
     bool is_ours = tvc_keeper_stop(&keeper);
 
-    atomic_fetch_add(err ? &worker->failed : &worker->done, 1);
+    if (err)
+        note_failure(worker, "was left by its job", err, count);
+    else
+        atomic_fetch_add(&worker->done, 1);
     if (!is_ours)
         return;
+    if (is_stopped(worker)) /* while the job ran */
+        end_requests_soon(worker);
 
     /* A message that cannot be deleted comes back, and its job is done once more. */
     if (err == TAVOLA_OK)
@@ -184,7 +237,7 @@ static void idle(const tavola_worker *worker, int64_t ms, int64_t until_ns)
 
     if (end_ns > until_ns)
         end_ns = until_ns;
-    while (!atomic_load(&worker->is_stopped) && tv_clock_mono_ns() < end_ns) {
+    while (!is_stopped(worker) && tv_clock_mono_ns() < end_ns) {
         int64_t left_ns = end_ns - tv_clock_mono_ns();
         int64_t step_ns = left_ns < 20000000 ? left_ns : 20000000;
         struct timespec step = {.tv_nsec = step_ns > 0 ? (long)step_ns : 0};
@@ -198,15 +251,15 @@ tavola_err tavola_worker_run(tavola_worker *worker, uint32_t for_ms)
     if (worker == NULL)
         return TAVOLA_ERR_INVALID;
 
-    bool is_endless = for_ms == UINT32_MAX;
-    int64_t until_ns = is_endless ? INT64_MAX : tv_clock_mono_ns() + (int64_t)for_ms * 1000000;
+    bool has_time = for_ms != 0 && for_ms != UINT32_MAX;
+    int64_t until_ns = has_time ? tv_clock_mono_ns() + (int64_t)for_ms * 1000000 : INT64_MAX;
     int64_t idle_ms = IDLE_FIRST_MS;
     tavola_err err = TAVOLA_OK;
 
-    while (!atomic_load(&worker->is_stopped) && (for_ms == 0 || tv_clock_mono_ns() < until_ns)) {
+    while (!is_stopped(worker) && tv_clock_mono_ns() < until_ns) {
         tavola_message *message = NULL;
 
-        err = take(worker, &message);
+        err = take(worker, until_ns, &message);
         if (err == TAVOLA_OK) {
             work_on(worker, message);
             tavola_message_free(message);
@@ -218,6 +271,9 @@ tavola_err tavola_worker_run(tavola_worker *worker, uint32_t for_ms)
         idle(worker, idle_ms, until_ns);
         idle_ms = idle_ms * 2 < IDLE_MAX_MS ? idle_ms * 2 : IDLE_MAX_MS;
     }
-    atomic_store(&worker->is_stopped, false);
-    return err == TAVOLA_END ? TAVOLA_OK : err;
+    if (err == TAVOLA_END ||
+        (is_stopped(worker) && (err == TAVOLA_ERR_CANCELLED || is_passing(err))))
+        err = TAVOLA_OK;
+    tvc_call_end_at(worker->call, TVC_NO_END);
+    return err;
 }

@@ -22,6 +22,31 @@ tavola_err tvc_queue_check_text(tavola_call *call, const char *text);
 /** The same for the seconds that a message is hidden. */
 tavola_err tvc_queue_check_hidden(tavola_call *call, uint32_t hidden_s);
 
+/** What an update brings. */
+typedef struct tvc_message_update {
+    char *receipt; /* read from the answer */
+    tavola_ticks next_visible;
+    int64_t ours_until_ns;
+} tvc_message_update;
+
+/**
+ * The operation of an update; `text` NULL: that stays.  `of` outlives it.  NULL when there is no
+ * memory.
+ */
+tavola_op *tvc_message_update_op(tavola_queue *queue, const tavola_message *message,
+                                 const char *text, uint32_t hidden_s, tavola_call *call,
+                                 tvc_message_update *of);
+
+/** Make it another one of that message, to begin at that time. */
+void tvc_message_update_again(tavola_op *op, const tavola_message *message, uint32_t hidden_s,
+                              int64_t begin_ns);
+
+/** The result of an update that ended with `err`. */
+tavola_err tvc_message_update_err(tavola_op *op, tavola_err err);
+
+/** Take over what it brought. */
+void tvc_message_take_update(tavola_message *message, const tvc_message_update *of);
+
 /** The time of the monotonic clock at which what is hidden from now on can be seen again. */
 int64_t tvc_queue_hidden_until(uint32_t hidden_s);
 

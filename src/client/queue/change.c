@@ -9,11 +9,6 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 
-typedef struct update {
-    char *receipt; /* read from the answer */
-    tavola_ticks next_visible;
-} update;
-
 static tavola_err check_message(tavola_queue *queue, const tavola_message *message,
                                 tavola_call *call)
 {
@@ -33,7 +28,7 @@ static bool is_lost(const tavola_op *op, tavola_err err)
 
 static tavola_err read_update(tavola_op *op, tvc_response *response)
 {
-    update *of = op->user_data;
+    tvc_message_update *of = op->user_data;
     tv_slice receipt = tvc_response_header(response, TV_LIT("x-ms-popreceipt"));
     tv_slice visible = tvc_response_header(response, TV_LIT("x-ms-time-next-visible"));
 
@@ -48,10 +43,45 @@ static tavola_err read_update(tavola_op *op, tvc_response *response)
     return TAVOLA_OK;
 }
 
-static tavola_err run_update(tavola_op *op)
+tavola_op *tvc_message_update_op(tavola_queue *queue, const tavola_message *message,
+                                 const char *text, uint32_t hidden_s, tavola_call *call,
+                                 tvc_message_update *of)
 {
-    tavola_err err = tvc_op_run(op);
+    tavola_op *op = tvc_queue_ask(queue, call, "PUT", message);
 
+    if (op == NULL)
+        return NULL;
+
+    *of = (tvc_message_update){.ours_until_ns = tvc_queue_hidden_until(hidden_s)};
+    op->finish = read_update;
+    op->user_data = of;
+    tvc_queue_add_number(op, "visibilitytimeout", hidden_s);
+    if (text)
+        tvc_queue_write_text(op, tv_slice_of(text));
+    return op;
+}
+
+void tvc_message_update_again(tavola_op *op, const tavola_message *message, uint32_t hidden_s,
+                              int64_t begin_ns)
+{
+    tvc_message_update *of = op->user_data;
+
+    *of = (tvc_message_update){.ours_until_ns = begin_ns + hidden_s * INT64_C(1000000000)};
+    tvc_text_reset(&op->request.query);
+    tvc_op_add_parameter(op, "popreceipt", tv_slice_of(message->pop_receipt));
+    tvc_queue_add_number(op, "visibilitytimeout", hidden_s);
+}
+
+void tvc_message_take_update(tavola_message *message, const tvc_message_update *of)
+{
+    tvc_release(message->new_receipt);
+    message->pop_receipt = message->new_receipt = of->receipt;
+    message->next_visible = of->next_visible;
+    message->ours_until_ns = of->ours_until_ns;
+}
+
+tavola_err tvc_message_update_err(tavola_op *op, tavola_err err)
+{
     if (is_lost(op, err))
         err = op->was_unknown ? TAVOLA_ERR_UNKNOWN_OUTCOME : TAVOLA_ERR_NOT_FOUND;
     if (err == TAVOLA_ERR_UNKNOWN_OUTCOME || tvc_op_is_open(op, err))
@@ -71,30 +101,17 @@ tavola_err tavola_message_update(tavola_queue *queue, tavola_message *message, c
     if (err)
         return err;
 
-    update of = {0};
-    tavola_op *op = tvc_queue_ask(queue, call, "PUT", message);
+    tvc_message_update of;
+    tavola_op *op = tvc_message_update_op(queue, message, text, hidden_s, call, &of);
 
     if (op == NULL)
         return TAVOLA_ERR_NO_MEMORY;
 
-    op->finish = read_update;
-    op->user_data = &of;
-    tvc_queue_add_number(op, "visibilitytimeout", hidden_s);
-    if (text)
-        tvc_queue_write_text(op, tv_slice_of(text));
-
-    int64_t hidden_until = tvc_queue_hidden_until(hidden_s);
-
-    err = run_update(op);
+    err = tvc_message_update_err(op, tvc_op_run(op));
     tavola_op_free(op);
-    if (err)
-        return err;
-
-    tvc_release(message->new_receipt);
-    message->pop_receipt = message->new_receipt = of.receipt;
-    message->next_visible = of.next_visible;
-    message->ours_until_ns = hidden_until;
-    return TAVOLA_OK;
+    if (err == TAVOLA_OK)
+        tvc_message_take_update(message, &of);
+    return err;
 }
 
 /*

@@ -240,7 +240,7 @@ static void go_on(tavola_bulk *bulk, bulk_flight *flight)
 static void wait_for(tavola_bulk *bulk, bulk_flight *flight)
 {
     tavola_op *op = flight->op;
-    tavola_err err = tavola_op_wait(op, UINT32_MAX);
+    tavola_err err = tvc_op_await(op, bulk->call);
 
     flight->op = NULL;
     give_outcomes(bulk, flight, err, op->call);

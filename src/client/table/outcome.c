@@ -14,6 +14,8 @@ void tvc_call_copy_options(tavola_call *to, const tavola_call *from)
     to->crypto = from->crypto;
     to->primary_only = from->primary_only;
     to->option_error = from->option_error;
+    memcpy(to->source, from->source, sizeof to->source);
+    tvc_call_end_at(to, tvc_call_end_ns(from));
     tvc_release(to->wanted_request_id);
     to->wanted_request_id = tvc_dup_text(from->wanted_request_id);
     if (from->wanted_request_id && to->wanted_request_id == NULL)

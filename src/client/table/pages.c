@@ -71,7 +71,7 @@ static void send_ahead(tvc_pages *pages, const char *token)
 static tavola_err take_ahead(tvc_pages *pages, tavola_page **ret_page)
 {
     tavola_op *op = pages->ahead;
-    tavola_err err = tavola_op_wait(op, UINT32_MAX);
+    tavola_err err = tvc_op_await(op, pages->call);
 
     pages->ahead = NULL;
     if (err == TAVOLA_OK)

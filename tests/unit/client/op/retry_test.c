@@ -1,5 +1,6 @@
 /* Which answers are repeated, when, where and for how long. */
 #include "base/clock.h"
+#include "client/net/tls_server.h"
 #include "client/op/service.h"
 #include "client/op/state.h"
 
@@ -608,6 +609,39 @@ TEST(patterns_that_write_read_the_primary)
     t_row = "";
 }
 
+/* Whom we do not trust now we do not trust in a second: nobody waits for it. */
+TEST(a_certificate_that_is_refused_is_not_asked_for_again)
+{
+    authority ours = authority_new(), other = authority_new();
+    script_server server = {.answers = {NO_CONTENT}, .answer_count = 1};
+    tavola_client_options options = {
+        .struct_size = sizeof options, .retry_delay_ms = 1, .proxy = "", .ca_file = other.path};
+    tavola_call *call = tavola_call_new();
+    tavola_client *client = NULL;
+    char text[300];
+
+    use_tls(&server, &ours, "DNS:localhost", -3600, 3600);
+    script_server_start(&server);
+    snprintf(text, sizeof text,
+             "AccountName=account;AccountKey=" KEY ";TableEndpoint=https://localhost:%d/account",
+             server.port);
+    CHECK_CODE(tavola_client_open(text, &options, &client, NULL), TAVOLA_OK);
+    for (int i = 0; i < 2; i++) {
+        tavola_op *op = i ? make_write(client, call, "{}") : make_get(client, call);
+
+        CHECK_CODE(tvc_op_run(op), TAVOLA_ERR_NETWORK);
+        CHECK_INT(tavola_call_attempts(call), 1);
+        CHECK(strstr(tavola_call_message(call), "certificate"));
+        tavola_op_free(op);
+    }
+    tavola_call_free(call);
+    tavola_client_close(client);
+    script_server_stop(&server);
+    SSL_CTX_free(server.user);
+    authority_done(&ours);
+    authority_done(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -624,6 +658,7 @@ int main(void)
         cmocka_unit_test(a_lagging_secondary_has_no_last_word),
         cmocka_unit_test(a_token_of_the_secondary_needs_one),
         cmocka_unit_test(patterns_that_write_read_the_primary),
+        cmocka_unit_test(a_certificate_that_is_refused_is_not_asked_for_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,6 +196,32 @@ class Clocks(Members):
         self.end(nodes)
 
 
+    def test_messages_keep_their_order_through_nodes_whose_clocks_differ(self):
+        nodes = self.start(2, envs={1: pretending("clock-ms=600")})
+        queues = [QueueClient(node.queue_port) for node in nodes]
+        for queue in queues:
+            self.addCleanup(queue.close)
+        self.assertEqual(queues[0].create("order").status, 201)
+        highest = admin.cluster(nodes[0])["nodes"][0]["level"]
+        raised = stand.until(lambda: admin.cluster(nodes[0])["level"] == highest, WAIT_S, 0.2)
+        self.assertTrue(raised, nodes.logs())
+
+        # What one has put the other one sees, and gives out.
+        for number in range(20):
+            self.assertEqual(queues[number % 2].put("order", f"seen {number}").status, 201)
+            for found in (queues[1 - number % 2].peek("order"),
+                          queues[1 - number % 2].get("order", visibilitytimeout=3600)):
+                self.assertEqual([message.MessageText for message in found.messages],
+                                 [f"seen {number}"])
+        texts = [f"in order {number}" for number in range(60)]
+        for number, text in enumerate(texts):
+            self.assertEqual(queues[number % 2].put("order", text).status, 201)
+        found = [message.MessageText for _ in range(2) for message in
+                 queues[0].get("order", visibilitytimeout=3600, numofmessages=32).messages]
+        self.assertEqual(found, texts)
+        self.end(nodes)
+
+
 class Rows(Members):
     def address_of(self, node):
         """In the Ceph cluster, as soon as the node tells."""

@@ -16,8 +16,9 @@
 /* The tests meet a mistake by chance, in most tries at once. */
 enum { TRIES = 100 };
 
-int drops_main(void);     /* drops_test.c */
-int rados_sim_main(void); /* rados_sim_test.c */
+int drops_main(void);       /* drops_test.c */
+int queue_nodes_main(void); /* queue_nodes_test.c */
+int rados_sim_main(void);   /* rados_sim_test.c */
 
 static const struct {
     const char *what;
@@ -35,6 +36,12 @@ static const struct {
      rados_sim_main, "nothing_is_lost_or_torn_whatever_the_order"},
     {"a write is acknowledged whatever comes of it", TV_MUTANT_EARLY_ANSWER, rados_sim_main,
      "nothing_is_lost_or_torn_whatever_the_order"},
+    {"a message is put at the instant of its node, whatever came before", TV_MUTANT_NO_QUEUE_NOW,
+     queue_nodes_main, "a_queue_keeps_its_order_on_nodes_that_overtake_each_other"},
+    {"a put does not say when it was", TV_MUTANT_NO_LATEST, queue_nodes_main,
+     "a_queue_keeps_its_order_on_nodes_that_overtake_each_other"},
+    {"the rows that guard others are not compared", TV_MUTANT_NO_GUARD, queue_nodes_main,
+     "a_queue_keeps_its_order_on_nodes_that_overtake_each_other"},
     {"a drop is answered without a fence", TV_MUTANT_UNFENCED_DROP, drops_main,
      "tables_come_and_go_on_three_nodes_as_if_there_were_one"},
     {"a map is used before the catalogues were read for it", TV_MUTANT_EARLY_MAP, drops_main,
@@ -83,6 +90,7 @@ TEST(every_mistake_is_found)
 TEST(without_a_mistake_none_is_found)
 {
     CHECK(passes(rados_sim_main, NULL, TV_MUTANT_NONE));
+    CHECK(passes(queue_nodes_main, NULL, TV_MUTANT_NONE));
     CHECK(passes(drops_main, NULL, TV_MUTANT_NONE));
 }
 

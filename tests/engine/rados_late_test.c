@@ -7,15 +7,26 @@
 #include "store/engine/txn.h"
 #include "two_nodes.h"
 
+static void raise_level(int64_t level)
+{
+    CHECK_OK(tv_route_raise_level(pool, level));
+    CHECK_OK(tv_maps_refresh(tv_rados_maps(engine)));
+    CHECK_OK(tv_maps_refresh(tv_rados_maps(other)));
+}
+
 /* A store whose nodes all know that writes may be late. */
 static int set_up_late(void **state)
 {
     set_up(state);
-    CHECK_OK(tv_route_raise_level(pool, TV_ROUTE_LEVEL_LATE));
-    tv_engine_close(engine);
-    tv_engine_close(other);
-    engine = open_node(pool, 0);
-    other = open_node(other_pool, 0);
+    raise_level(TV_ROUTE_LEVEL_LATE);
+    return 0;
+}
+
+/* And that guarded ones may. */
+static int set_up_guarded(void **state)
+{
+    set_up(state);
+    raise_level(TV_ROUTE_LEVEL_GUARDED);
     return 0;
 }
 
@@ -231,10 +242,86 @@ TEST(nothing_is_late_where_nodes_may_not_know_of_it)
     CHECK_OK(write_late(other, begin + 6, expect("b", "x"), del("b"), begin + 2));
 }
 
+/* --- guarded writes: rows that hold no instants, and one that is compared for them --- */
+
+/* The guard is put as it was: what it says is up to its author. */
+static tv_err write_guarded(tv_engine *by, int64_t stamp, const char *guard, const char *key)
+{
+    tv_write_batch batch = {.stamp = stamp, .may_be_late = true, .is_guarded = true};
+
+    tv_write_batch_add(&batch, expect(guard, "x"));
+    tv_write_batch_add(&batch, put(guard, "x"));
+    tv_write_batch_add(&batch, put(key, "y"));
+    tv_err err = tv_engine_write(by, &batch);
+    tv_write_batch_done(&batch);
+    return err;
+}
+
+/* Each node has a guard here, "ga" and "gb", and the range's clock is the instant that is returned.
+ */
+static int64_t both_guard(void)
+{
+    int64_t begin = both_begin();
+
+    tv_rados_of(engine)->slot = 1;
+    tv_rados_of(other)->slot = 2;
+    CHECK_OK(write_stamped(engine, begin + 1, put("ga", "x")));
+    CHECK_OK(write_stamped(other, begin + 2, put("gb", "x")));
+    return begin + 2;
+}
+
+TEST(guarded_writes_overtake_each_other)
+{
+    int64_t begin = both_guard();
+
+    CHECK_OK(write_guarded(other, begin + 200 * MS, "gb", "b"));
+    CHECK_OK(write_guarded(engine, begin + 100 * MS, "ga", "c"));
+    CHECK_OK(write_guarded(engine, begin + 50 * MS, "gb", "b"));
+    CHECK_INT(metric(engine, "rados_clock_refusals_total"), 0);
+    CHECK_INT(metric(other, "rados_clock_refusals_total"), 0);
+    CHECK_ERR(write_guarded(engine, begin - TV_INSTANT_LATE_MAX, "ga", "d"), TV_ERR_CONFLICT);
+    /* The guard is compared. */
+    CHECK_OK(WRITE(other, put("ga", "other")));
+    CHECK_ERR(write_guarded(engine, begin + 300 * MS, "ga", "d"), TV_ERR_CONFLICT);
+    CHECK_ROW(other, "d", "-");
+}
+
+TEST(guarded_writes_are_not_late_where_nodes_may_keep_no_guard)
+{
+    int64_t begin = both_guard();
+
+    CHECK_OK(write_guarded(other, begin + 200 * MS, "gb", "b"));
+    CHECK_ERR(write_guarded(engine, begin + 100 * MS, "ga", "c"), TV_ERR_CONFLICT);
+    CHECK_OK(insert_late(engine, begin + 100 * MS, "c"));
+    CHECK_OK(write_guarded(engine, begin + 201 * MS, "ga", "c"));
+}
+
+TEST(guarded_writes_are_behind_all_that_nodes_without_guards_have_put)
+{
+    int64_t begin = both_guard();
+
+    CHECK_OK(write_stamped(other, begin + 500 * MS, put("gb", "x"))); /* one of them, the last */
+    raise_level(TV_ROUTE_LEVEL_GUARDED);
+    CHECK_OK(insert_late(engine, begin + 400 * MS, "c"));
+    CHECK_ERR(write_guarded(engine, begin + 400 * MS, "gb", "b"), TV_ERR_CONFLICT);
+    CHECK(tv_instant_next() > begin + 500 * MS);
+    CHECK_ERR(write_guarded(engine, begin + 500 * MS, "gb", "b"), TV_ERR_CONFLICT);
+
+    CHECK_OK(write_guarded(other, begin + 600 * MS, "gb", "b"));
+    CHECK_OK(write_guarded(engine, begin + 501 * MS, "gb", "b"));
+    /* It was not refused, so it begins with its own instant. */
+    CHECK_ERR(write_guarded(other, begin + 600 * MS, "gb", "b"), TV_ERR_CONFLICT);
+    CHECK_OK(write_guarded(other, begin + 601 * MS, "gb", "b"));
+    CHECK_OK(write_guarded(engine, begin + 600 * MS, "gb", "b"));
+}
+
+/* --- groups --- */
+
 /* What each function of a group says, and whether its batch may be late. */
+enum { SAYS_LATE = 1, SAYS_GUARDED = 2, WRITES = 4, FAILS = 8 };
 typedef struct speaker {
     const char *key;
-    bool is_late_ok, writes, fails;
+    int does;
 } speaker;
 
 static tv_err speak(tv_txn *txn, void *ctx)
@@ -244,27 +331,39 @@ static tv_err speak(tv_txn *txn, void *ctx)
     tv_err err = tv_txn_get(txn, key, &value);
 
     CHECK(err == TV_OK || err == TV_ERR_NOT_FOUND);
-    if (s->is_late_ok)
+    if (s->does & SAYS_LATE)
         tv_txn_declare_late(txn);
-    if (s->writes)
+    if (s->does & SAYS_GUARDED)
+        tv_txn_declare_guarded(txn, key);
+    if (s->does & WRITES)
         tv_txn_put(txn, key, TV_LIT("x"));
-    return s->fails ? TV_ERR_ENTITY_EXISTS : TV_OK;
+    return s->does & FAILS ? TV_ERR_ENTITY_EXISTS : TV_OK;
 }
 
-TEST(a_group_may_be_late_when_all_of_it_that_writes_may)
+static void check_groups(int64_t level)
 {
     static const struct {
         const char *what;
         speaker all[2];
-        bool is_refused;
+        int64_t level; /* from which on it may be late; 0: never */
     } rows[] = {
-        {"both may", {{"a", true, true, false}, {"b", true, true, false}}, false},
-        {"the first may not", {{"a", false, true, false}, {"b", true, true, false}}, true},
-        {"the second may not", {{"a", true, true, false}, {"b", false, true, false}}, true},
-        {"who only reads is not asked",
-         {{"a", true, true, false}, {"b", false, false, false}},
-         false},
-        {"nor who has failed", {{"a", true, true, false}, {"b", false, true, true}}, false},
+        {"both may", {{"a", SAYS_LATE | WRITES}, {"b", SAYS_LATE | WRITES}}, TV_ROUTE_LEVEL_LATE},
+        {"the first may not", {{"a", WRITES}, {"b", SAYS_LATE | WRITES}}, 0},
+        {"the second may not", {{"a", SAYS_LATE | WRITES}, {"b", WRITES}}, 0},
+        {"who only reads is not asked", {{"a", SAYS_LATE | WRITES}, {"b", 0}}, TV_ROUTE_LEVEL_LATE},
+        {"nor who has failed",
+         {{"a", SAYS_LATE | WRITES}, {"b", WRITES | FAILS}},
+         TV_ROUTE_LEVEL_LATE},
+        {"the first is guarded",
+         {{"a", SAYS_GUARDED | WRITES}, {"b", SAYS_LATE | WRITES}},
+         TV_ROUTE_LEVEL_GUARDED},
+        {"the second is guarded",
+         {{"a", SAYS_LATE | WRITES}, {"b", SAYS_GUARDED | WRITES}},
+         TV_ROUTE_LEVEL_GUARDED},
+        {"who is guarded only reads",
+         {{"a", SAYS_LATE | WRITES}, {"b", SAYS_GUARDED}},
+         TV_ROUTE_LEVEL_LATE},
+        {"one is guarded and the other may not", {{"a", SAYS_GUARDED | WRITES}, {"b", WRITES}}, 0},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -275,17 +374,27 @@ TEST(a_group_may_be_late_when_all_of_it_that_writes_may)
         for (int s = 0; s < 2; s++)
             CHECK(tv_txn_run(txn, tv_slice_of(rows[i].all[s].key), speak,
                              (void *)&rows[i].all[s]) == TV_OK ||
-                  rows[i].all[s].fails);
+                  rows[i].all[s].does & FAILS);
         /* Another node is faster.  The first group of all learns where the range is. */
         CHECK_OK(write_stamped(other, tv_instant_next(), put("c", "x")));
         tv_err err = tv_txn_commit(txn);
 
         if (i > 0)
-            CHECK_ERR(err, rows[i].is_refused ? TV_ERR_CONFLICT : TV_OK);
+            CHECK_ERR(err, rows[i].level && rows[i].level <= level ? TV_OK : TV_ERR_CONFLICT);
         else
             CHECK_ERR(err, TV_ERR_CONFLICT);
         tv_txn_free(txn);
     }
+}
+
+TEST(a_group_may_be_late_when_all_of_it_that_writes_may)
+{
+    check_groups(TV_ROUTE_LEVEL_LATE);
+}
+
+TEST(a_guarded_one_may_where_all_nodes_keep_guards)
+{
+    check_groups(TV_ROUTE_LEVEL_GUARDED);
 }
 
 TEST(what_a_group_writes_after_a_row_that_is_gone_is_later)
@@ -298,8 +407,8 @@ TEST(what_a_group_writes_after_a_row_that_is_gone_is_later)
 
     tv_txn_note_gone(txn, ahead);
     CHECK(tv_txn_stamp(txn) == ahead + 1);
-    /* Nobody has written that, and nobody goes by it. */
-    tv_txn_note_gone(txn, now + 1000 * MS);
+    /* Nobody has written that, and nobody goes by it: nor could one that is a tick later. */
+    tv_txn_note_gone(txn, now + 1000 * MS + 1);
     tv_txn_pass(txn, TV_TICKS_MAX);
     CHECK(tv_txn_stamp(txn) == ahead + 2);
     tv_txn_begin(txn);
@@ -413,6 +522,7 @@ TEST(nor_is_one_whose_writes_may_be_late)
 
 #define CASE_OF(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define LATE(name) cmocka_unit_test_setup_teardown(name, set_up_late, tear_down)
+#define GUARDED(name) cmocka_unit_test_setup_teardown(name, set_up_guarded, tear_down)
 
 int main(void)
 {
@@ -426,7 +536,11 @@ int main(void)
         LATE(a_delete_of_an_old_row_holds_nobody_up),
         LATE(nodes_that_set_the_clock_do_not_hold_each_other_up),
         CASE_OF(nothing_is_late_where_nodes_may_not_know_of_it),
+        GUARDED(guarded_writes_overtake_each_other),
+        LATE(guarded_writes_are_not_late_where_nodes_may_keep_no_guard),
+        LATE(guarded_writes_are_behind_all_that_nodes_without_guards_have_put),
         LATE(a_group_may_be_late_when_all_of_it_that_writes_may),
+        GUARDED(a_guarded_one_may_where_all_nodes_keep_guards),
         LATE(what_a_group_writes_after_a_row_that_is_gone_is_later),
         CASE_OF(the_instant_of_a_group_is_later_than_what_it_has_fetched),
         CASE_OF(a_node_that_is_far_away_is_not_refused_again_and_again),

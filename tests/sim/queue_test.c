@@ -23,6 +23,7 @@
 #include "../unit/services/queue/store/store.h"
 #include "queue_model.h"
 #include "seed.h"
+#include "services/queue/store/records.h"
 
 enum { GROUP_MAX = 8, GROUPS = 2000, BURST = 100 };
 
@@ -154,8 +155,11 @@ static void random_target(tv_guid *ret_id, tv_receipt *ret_receipt)
 static tv_err run_noting(tv_txn *in, void *ctx)
 {
     step *s = ctx == &queue ? clear_step : ctx;
+    tv_queue_counts counts;
 
-    s->now = tv_txn_now(in);
+    CHECK_OK(tv_store_read_counts(in, &queue, &counts));
+    s->now = tv_store_now(in, &counts);
+    CHECK(s->now - tv_txn_now(in) <= GROUP_MAX); /* ticks, for moves at one instant */
     s->own_err = s->run(in, ctx);
     return s->own_err;
 }

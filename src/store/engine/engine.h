@@ -104,7 +104,8 @@ typedef struct tv_engine_ops {
      * A batch that may be late can be taken although it is not later, by less than
      * TV_INSTANT_LATE_MAX.  Its author sees to it that a row gets later instants than it had; the
      * engine, that a row which is put where there is none gets a later one than all rows had which
-     * were there before (batch->gone).
+     * were there before (batch->gone).  If it is guarded there are rows of which nobody goes by the
+     * instants that the engine knows: their order is in rows that the batch expects.
      */
     tv_err (*write)(tv_engine *engine, const tv_write_batch *batch);
 

@@ -18,8 +18,8 @@
  * latest instant that was written to it, and refuses earlier ones, so instants grow
  * in each range, whatever the clocks of the nodes say (tv_instant_follow).  Batches whose
  * rows each have an instant of their own may be a little late (tv_txn_declare_late): there instants
- * grow for each row, and in the range they are never TV_INSTANT_LATE_MAX + TV_INSTANT_LATE_RAISE
- * behind.
+ * grow for each row, and in the range they are never TV_INSTANT_AHEAD_MAX behind.  So may those
+ * that keep in a row what their order goes by (tv_txn_declare_guarded).
  */
 #ifndef TV_STORE_ENGINE_INSTANT_H
 #define TV_STORE_ENGINE_INSTANT_H
@@ -36,6 +36,11 @@
 #define TV_INSTANT_LATE_MAX (TV_TICKS_PER_SECOND / 4 * 3)
 /** How far ahead of it such batches may be before one of them makes the range remember its own. */
 #define TV_INSTANT_LATE_RAISE (TV_TICKS_PER_SECOND / 4)
+/**
+ * An instant in a row that is so far ahead of a batch, or more, is followed by nobody: the storage
+ * takes no such batch, and it runs again with a later one; or the row is damaged.
+ */
+#define TV_INSTANT_AHEAD_MAX (TV_INSTANT_LATE_MAX + TV_INSTANT_LATE_RAISE)
 
 /** How far instants run ahead of the clock at most, for others' sake: see tv_instant_follow. */
 #define TV_INSTANT_LEAD_MAX (5 * TV_TICKS_PER_SECOND)

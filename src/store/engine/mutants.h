@@ -30,6 +30,10 @@ enum {
     TV_MUTANT_EARLY_MAP,       /* a map is used before the catalogues were read for it */
     TV_MUTANT_BLIND_CREATE, /* a name is given out again whether its last table is fenced or not */
     TV_MUTANT_BLIND_LOOK,   /* likewise it is called absent */
+    /* Queues whose nodes overtake each other. */
+    TV_MUTANT_NO_QUEUE_NOW, /* a message is put at the instant of its node, whatever came before */
+    TV_MUTANT_NO_LATEST,    /* a put does not say when it was */
+    TV_MUTANT_NO_GUARD,     /* the rows that guard others are not compared */
     TV_MUTANTS_END,
 };
 extern int tv_mutant;

@@ -157,6 +157,14 @@ void tv_txn_declare_freeing(tv_txn *txn);
  */
 void tv_txn_declare_late(tv_txn *txn);
 
+/**
+ * The same for a function whose rows say nothing by their own instants.  What it writes depends on
+ * the row `guard`, or on others that change whenever what they guard does; it has got them.  If
+ * anybody goes by an order of instants, the latest of them is in such a row, it goes on from there,
+ * and tells tv_txn_pass.
+ */
+void tv_txn_declare_guarded(tv_txn *txn, tv_slice guard);
+
 /** What comes later in the group, and on this node, has later instants than this one. */
 void tv_txn_pass(tv_txn *txn, int64_t instant);
 

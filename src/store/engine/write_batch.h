@@ -31,6 +31,7 @@ typedef struct tv_write_batch {
     int64_t stamp;       /* the latest instant in it; 0 for none: see tv_engine_ops.write */
     int64_t first_stamp; /* the earliest; 0 when that is the same one */
     bool may_be_late;    /* see tv_engine_ops.write; then it expects something of all it changes */
+    bool is_guarded;     /* or not, because some of that is guarded by other rows that it expects */
     int64_t gone;        /* the latest instant that a row has which it deletes; 0: none has one */
     uint64_t fences; /* tv_engine_ops.fences before its author looked at a catalogue; 0: at none */
 } tv_write_batch;

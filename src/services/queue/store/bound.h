@@ -44,7 +44,7 @@
  *      group is refused if they have changed since they were read; so nobody can have
  *      put a row below the new bound that the walk has not met, because
  *  (8) a function that could do that changes the counts: a put takes a number, and an
- *      update that moves a message to an earlier place counts a move.  An insert that
+ *      update that moves a message to an earlier place notes its instant.  An insert that
  *      takes a message to a later place needs no such care.  Either the walk has met
  *      the place where it was, and read the message's state, which is compared as
  *      well; or that place, and all the more the new one, is after the walk's end.

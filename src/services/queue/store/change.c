@@ -22,13 +22,15 @@ tv_err tv_queue_put_run(tv_txn *txn, void *queue_put)
     tv_queue_put *put = queue_put;
     tv_queue *queue = put->queue;
     tv_message *message = &put->message;
-    int64_t now = tv_txn_now(txn);
     tv_queue_counts counts;
     tv_err err;
 
     err = tv_store_read_counts(txn, queue, &counts);
     if (err)
         return err;
+
+    int64_t now = tv_store_now(txn, &counts);
+
     if (counts.next_sequence == TV_QUEUE_SEQUENCE_MAX)
         return TV_ERR_CORRUPT; /* no client has put so many */
 
@@ -44,6 +46,7 @@ tv_err tv_queue_put_run(tv_txn *txn, void *queue_put)
         tv_store_write_expiry(txn, queue, &counts, message);
     counts.next_sequence++;
     counts.messages++;
+    tv_store_note_now(txn, queue, &counts, now);
     tv_store_write_counts(txn, queue, &counts);
     return TV_OK;
 }
@@ -88,14 +91,14 @@ tv_err tv_queue_put_check(tv_queue_put *put)
  * also the answer to every guess, however close: the two numbers are compared
  * as a whole, and only the receipt of another message is told apart.
  */
-static tv_err find_message(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_guid *id,
-                           const tv_receipt *receipt, tv_message *ret_message)
+static tv_err find_message(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts,
+                           const tv_guid *id, const tv_receipt *receipt, tv_message *ret_message)
 {
-    tv_err err = tv_store_read_message(txn, queue, generation, id, ret_message);
+    tv_err err = tv_store_read_message(txn, queue, counts->generation, id, ret_message);
 
     if (err)
         return err;
-    if (tv_message_is_expired(ret_message, tv_txn_now(txn)))
+    if (tv_message_is_expired(ret_message, tv_store_now(txn, counts)))
         return TV_ERR_MESSAGE_NOT_FOUND;
 
     const tv_receipt *current = &ret_message->receipt;
@@ -109,7 +112,6 @@ tv_err tv_queue_update_run(tv_txn *txn, void *queue_update)
 {
     tv_queue_update *update = queue_update;
     tv_queue *queue = update->queue;
-    int64_t now = tv_txn_now(txn), next_visible = now + ticks_of(update->timeout_s);
     tv_queue_counts counts;
     tv_message message;
     tv_queue_key key;
@@ -119,9 +121,11 @@ tv_err tv_queue_update_run(tv_txn *txn, void *queue_update)
     if (err)
         return err;
 
-    err = find_message(txn, queue, counts.generation, &update->id, &update->receipt, &message);
+    err = find_message(txn, queue, &counts, &update->id, &update->receipt, &message);
     if (err)
         return err;
+
+    int64_t now = tv_store_now(txn, &counts), next_visible = now + ticks_of(update->timeout_s);
 
     tv_store_hide_message(txn, queue, counts.generation, &message);
     if (update->text.data) {
@@ -133,15 +137,20 @@ tv_err tv_queue_update_run(tv_txn *txn, void *queue_update)
     }
     tv_assert(next_visible >= now);
 
-    /* So that no get raises the bound above the new place without having seen it: bound.h (8). */
-    bool is_earlier = next_visible < message.next_visible && queue->engine->ops->is_shared;
+    /*
+     * So that no get raises the bound above the new place without having seen it, bound.h (8); and
+     * if it is visible now it is so for all who look later.
+     */
+    bool is_noted = queue->engine->ops->is_shared &&
+                    (next_visible < message.next_visible || update->timeout_s == 0);
 
-    counts.moves += is_earlier;
     message.next_visible = next_visible;
     message.receipt.secret = tv_random_u64();
     tv_store_write_message(txn, queue, &counts, &message);
-    if (is_earlier)
+    if (is_noted) {
+        tv_store_note_now(txn, queue, &counts, now + (counts.latest == now));
         tv_store_write_counts(txn, queue, &counts);
+    }
     update->message = message;
     update->message.text = TV_NONE;
     return TV_OK;
@@ -169,8 +178,7 @@ tv_err tv_queue_delete_run(tv_txn *txn, void *queue_delete)
     if (err)
         return err;
 
-    err =
-        find_message(txn, queue, counts.generation, &delete_op->id, &delete_op->receipt, &message);
+    err = find_message(txn, queue, &counts, &delete_op->id, &delete_op->receipt, &message);
     if (err)
         return err;
 

@@ -30,6 +30,8 @@ static tv_err walk_index(tv_txn *txn, tv_queue *queue, const tv_queue_counts *co
 {
     int64_t generation = counts->generation;
     tv_queue_place now_over = {tv_txn_now(txn) + 1, 0};
+    tv_queue_place start =
+        tv_store_start(txn, queue, &queue->expiring, counts->expiry_bound, tv_txn_now(txn));
     tv_queue_key from, to;
     tv_txn_scan scan;
     tv_err err, end_err;
@@ -37,9 +39,7 @@ static tv_err walk_index(tv_txn *txn, tv_queue *queue, const tv_queue_counts *co
     found->count = 0;
     found->end = now_over;
     err = tv_txn_scan_begin(
-        txn,
-        tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_EXPIRY,
-                           tv_store_start(txn, queue, &queue->expiring, counts->expiry_bound)),
+        txn, tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_EXPIRY, start),
         tv_queue_key_place(&to, queue->prefix, generation, TV_QUEUE_EXPIRY, now_over), &scan);
     if (err)
         return err;

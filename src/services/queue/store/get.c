@@ -18,6 +18,7 @@ enum { EXPIRED_MAX = 32 }; /* removed by one get */
 
 /* What a walk found. */
 typedef struct walk {
+    int64_t now;
     tv_message live[TV_MESSAGES_MAX];
     size_t live_count;
     tv_message expired[EXPIRED_MAX];
@@ -28,14 +29,14 @@ typedef struct walk {
 } walk;
 
 /* What a row of the index says.  If its place is not up to now, its key is not valid. */
-static tv_err read_row(const tv_txn *txn, const tv_txn_scan *scan, tv_queue_place *ret_place,
+static tv_err read_row(const tv_txn_scan *scan, int64_t now, tv_queue_place *ret_place,
                        tv_guid *ret_id, int64_t *ret_expires)
 {
     tv_err err = tv_queue_read_place(scan->key, ret_place);
 
     if (err)
         return err;
-    if (ret_place->ticks > tv_txn_now(txn))
+    if (ret_place->ticks > now)
         return TV_ERR_CORRUPT;
     return tv_queue_read_entry(scan->value, ret_id, ret_expires);
 }
@@ -50,11 +51,11 @@ static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_t
     tv_guid id;
     tv_err err;
 
-    err = read_row(txn, scan, &place, &id, &expires);
+    err = read_row(scan, found->now, &place, &id, &expires);
     if (err)
         return err;
 
-    bool is_expired = expires <= tv_txn_now(txn);
+    bool is_expired = expires <= found->now;
     if (is_expired && found->expired_count == EXPIRED_MAX)
         return TV_OK;
 
@@ -98,7 +99,9 @@ static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, const tv_queue_co
 {
     int64_t generation = counts->generation;
     tv_queue *queue = get->queue;
-    tv_queue_place now_over = {tv_txn_now(txn) + 1, 0};
+    tv_queue_place now_over = {found->now + 1, 0};
+    tv_queue_place start =
+        tv_store_start(txn, queue, &queue->visible, counts->visible_bound, found->now);
     tv_queue_key from, to;
     tv_txn_scan scan;
     tv_err err, end_err;
@@ -106,9 +109,7 @@ static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, const tv_queue_co
     found->live_count = found->expired_count = found->answer_bytes = 0;
     found->is_full = false;
     err = tv_txn_scan_begin(
-        txn,
-        tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_VISIBLE,
-                           tv_store_start(txn, queue, &queue->visible, counts->visible_bound)),
+        txn, tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_VISIBLE, start),
         tv_queue_key_place(&to, queue->prefix, generation, TV_QUEUE_VISIBLE, now_over), &scan);
     if (err)
         return err;
@@ -123,9 +124,9 @@ static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, const tv_queue_co
 }
 
 /* Hide one message, and give it to the caller. */
-static tv_err take(tv_txn *txn, tv_queue_get *get, tv_queue_counts *counts, tv_message *message)
+static tv_err take(tv_txn *txn, tv_queue_get *get, tv_queue_counts *counts, int64_t now,
+                   tv_message *message)
 {
-    int64_t now = tv_txn_now(txn);
     tv_err err;
 
     tv_store_hide_message(txn, get->queue, counts->generation, message);
@@ -161,6 +162,7 @@ tv_err tv_queue_get_run(tv_txn *txn, void *queue_get)
     err = tv_store_read_counts(txn, queue, &counts);
     if (err)
         return err;
+    found.now = tv_store_now(txn, &counts);
     err = walk_index(txn, get, &counts, &found);
     if (err)
         return err;
@@ -168,7 +170,7 @@ tv_err tv_queue_get_run(tv_txn *txn, void *queue_get)
     tv_queue_place bound = counts.visible_bound; /* as it is stored */
 
     for (size_t i = 0; i < found.live_count; i++) {
-        err = take(txn, get, &counts, &found.live[i]);
+        err = take(txn, get, &counts, found.now, &found.live[i]);
         if (err)
             return err;
     }
@@ -190,7 +192,7 @@ tv_err tv_queue_get_run(tv_txn *txn, void *queue_get)
      * The last step, when nothing can fail any more: what is undone must raise
      * no bound.  The rows just written lie in the future, after `end`.
      */
-    tv_assert(found.end.ticks <= tv_txn_now(txn) + 1);
+    tv_assert(found.end.ticks <= found.now + 1);
     tv_store_learn(txn, queue, &queue->visible, found.end);
     return TV_OK;
 }

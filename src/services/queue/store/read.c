@@ -142,6 +142,7 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
     err = read_counts(queue, TV_READ_ANY, arena, &counts);
     if (err)
         return err;
+    now = tv_store_now_of(now, &counts);
     err = open_index(queue, &counts, now, &iter);
     if (err)
         return err;

@@ -2,6 +2,8 @@
 #include "services/queue/store/records.h"
 
 #include "base/assert.h"
+#include "store/engine/instant.h"
+#include "store/engine/mutants.h"
 
 void tv_queue_init(tv_queue *queue, tv_engine *engine, tv_slice prefix,
                    const atomic_bool *is_dropped)
@@ -36,6 +38,8 @@ tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue, tv_queue_counts *ret_c
         return TV_ERR_QUEUE_NOT_FOUND;
 
     err = tv_txn_get(txn, queue->counts, &value);
+    if (err == TV_OK || err == TV_ERR_NOT_FOUND)
+        tv_txn_declare_guarded(txn, queue->counts);
     if (err == TV_ERR_NOT_FOUND) {
         *ret_counts = (tv_queue_counts){0};
         return TV_OK;
@@ -52,6 +56,30 @@ void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *
     char value[TV_QUEUE_COUNTS_BYTES_MAX];
 
     tv_txn_put(txn, queue->counts, (tv_slice){value, tv_queue_write_counts(value, counts)});
+}
+
+int64_t tv_store_now_of(int64_t now, const tv_queue_counts *counts)
+{
+    if (TV_MUTANT(NO_QUEUE_NOW))
+        return now;
+    return counts->latest > now && counts->latest - now < TV_INSTANT_AHEAD_MAX ? counts->latest
+                                                                               : now;
+}
+
+int64_t tv_store_now(tv_txn *txn, const tv_queue_counts *counts)
+{
+    int64_t now = tv_store_now_of(tv_txn_now(txn), counts);
+
+    tv_txn_pass(txn, now);
+    return now;
+}
+
+void tv_store_note_now(tv_txn *txn, const tv_queue *queue, tv_queue_counts *counts, int64_t now)
+{
+    if (!queue->engine->ops->is_shared || TV_MUTANT(NO_LATEST))
+        return;
+    counts->latest = now; /* also when it was an instant that nobody follows */
+    tv_txn_pass(txn, now);
 }
 
 tv_err tv_store_count_removed(tv_queue_counts *counts, size_t removed)
@@ -170,9 +198,9 @@ void tv_store_remove_message(tv_txn *txn, tv_queue *queue, int64_t generation,
 }
 
 tv_queue_place tv_store_start(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound,
-                              tv_queue_place stored)
+                              tv_queue_place stored, int64_t now)
 {
-    tv_queue_place now_over = {tv_txn_now(txn) + 1, 0};
+    tv_queue_place now_over = {now + 1, 0};
 
     /* A node whose clock is ahead may have raised it beyond this one's now. */
     if (queue->engine->ops->is_shared)

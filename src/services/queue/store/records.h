@@ -9,6 +9,19 @@ tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue,
                             tv_queue_counts *ret_counts) TV_WARN_UNUSED;
 void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts);
 
+/**
+ * Now, for functions that put or look for messages: no earlier than what the counts say.  So
+ * whoever begins when a put was acknowledged, on whatever node, puts behind it and sees it.
+ */
+int64_t tv_store_now(tv_txn *txn, const tv_queue_counts *counts);
+
+/** The same for a reader whose own instant is `now`. */
+int64_t tv_store_now_of(int64_t now, const tv_queue_counts *counts);
+
+/** A message came at `now`, which is not earlier than tv_store_now.  The caller writes the counts.
+ */
+void tv_store_note_now(tv_txn *txn, const tv_queue *queue, tv_queue_counts *counts, int64_t now);
+
 /** `removed` messages go.  TV_ERR_CORRUPT when the queue cannot have had them. */
 tv_err tv_store_count_removed(tv_queue_counts *counts, size_t removed) TV_WARN_UNUSED;
 
@@ -47,7 +60,7 @@ void tv_store_remove_message(tv_txn *txn, tv_queue *queue, int64_t generation,
  * `stored` is the index's bound in the counts.
  */
 tv_queue_place tv_store_start(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound,
-                              tv_queue_place stored);
+                              tv_queue_place stored, int64_t now);
 void tv_store_learn(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound,
                     tv_queue_place place);
 

@@ -142,7 +142,7 @@ static bool are_counts(const tv_queue_counts *counts)
            counts->dropped_below >= 0 && counts->dropped_below <= counts->generation &&
            counts->next_sequence <= TV_QUEUE_SEQUENCE_MAX && counts->messages >= 0 &&
            counts->messages <= counts->next_sequence && is_place(counts->visible_bound) &&
-           is_place(counts->expiry_bound) && counts->moves >= 0;
+           is_place(counts->expiry_bound) && is_instant(counts->latest);
 }
 
 size_t tv_queue_write_counts(char to[TV_QUEUE_COUNTS_BYTES_MAX], const tv_queue_counts *counts)
@@ -150,9 +150,9 @@ size_t tv_queue_write_counts(char to[TV_QUEUE_COUNTS_BYTES_MAX], const tv_queue_
     const int64_t numbers[] = {
         counts->generation,         counts->dropped_below,         counts->next_sequence,
         counts->messages,           counts->visible_bound.ticks,   counts->visible_bound.sequence,
-        counts->expiry_bound.ticks, counts->expiry_bound.sequence, counts->moves,
+        counts->expiry_bound.ticks, counts->expiry_bound.sequence, counts->latest,
     };
-    bool has_bounds = counts->visible_bound.ticks || counts->expiry_bound.ticks || counts->moves;
+    bool has_bounds = counts->visible_bound.ticks || counts->expiry_bound.ticks || counts->latest;
     size_t count = has_bounds ? sizeof numbers / sizeof *numbers : 4, len = 0;
 
     tv_assert(are_counts(counts));
@@ -180,7 +180,7 @@ tv_err tv_queue_read_counts(tv_slice value, tv_queue_counts *ret_counts)
             (tv_queue_place){tv_number_get(value.data + 33), tv_number_get(value.data + 41)};
         ret_counts->expiry_bound =
             (tv_queue_place){tv_number_get(value.data + 49), tv_number_get(value.data + 57)};
-        ret_counts->moves = tv_number_get(value.data + 65);
+        ret_counts->latest = tv_number_get(value.data + 65);
     }
     return are_counts(ret_counts) ? TV_OK : TV_ERR_CORRUPT;
 }

@@ -58,7 +58,9 @@ typedef struct tv_queue_counts {
     int64_t messages;      /* rows 'm' of this generation: expired ones too, until collected */
     /* On shared engines: no live row of an index is below its bound, see bound.h. */
     tv_queue_place visible_bound, expiry_bound;
-    int64_t moves; /* of messages to an earlier place: makes the row another one, see bound.h */
+    /* There, too: the latest instant at which a message was put or moved to an earlier place.  See
+     * tv_store_now; it makes the row another one, see bound.h.  Old nodes counted such moves. */
+    int64_t latest;
 } tv_queue_counts;
 
 typedef enum tv_queue_index { TV_QUEUE_VISIBLE = 'v', TV_QUEUE_EXPIRY = 'x' } tv_queue_index;
@@ -87,7 +89,7 @@ tv_err tv_queue_read_entry(tv_slice value, tv_guid *ret_id, int64_t *ret_expires
 enum { TV_QUEUE_ENTRY_BYTES = 16 + 8 };
 void tv_queue_write_entry(char to[TV_QUEUE_ENTRY_BYTES], const tv_message *message);
 
-/** Counts without bounds or moves, as every local engine has them, are the shorter form. */
+/** Counts without bounds or `latest`, as every local engine has them, are the shorter form. */
 enum { TV_QUEUE_COUNTS_BYTES = 1 + 4 * 8, TV_QUEUE_COUNTS_BYTES_MAX = 1 + 9 * 8 };
 /** Returns the length. */
 size_t tv_queue_write_counts(char to[TV_QUEUE_COUNTS_BYTES_MAX], const tv_queue_counts *counts);

@@ -102,6 +102,7 @@ typedef struct tv_range_lane_use {
     _Atomic int64_t rows_more; /* puts of rows that were expected to be absent, less deletes */
     _Atomic unsigned refused_in_row; /* write operations, for their instants */
     _Atomic int64_t clock, gone;     /* what the range's are at least; 0: not known, see write.c */
+    _Atomic int64_t guarded_after;   /* instants after this may be late if guarded; 0: none may */
 } tv_range_lane_use;
 
 /** Belongs to an object of a range as long as the map has it.  read.c has the rest of it. */

@@ -39,6 +39,13 @@
  * Stores of a level below TV_ROUTE_LEVEL_LATE may have nodes that know nothing of `gone`.  So
  * nothing may be late there; and what a node knows of a range begins with an operation that is
  * not late, or with the clk that has refused it: all that was there before is behind its instants.
+ *
+ * Guarded batches may be late too: those of queues.  Their rows say nothing by instants of
+ * their own; in what order messages are is kept in a row that every change of the queue compares
+ * (services/queue/store/README.md), so the range has nothing to add, but for one thing.  Nodes that
+ * do not keep that row so may have been there before TV_ROUTE_LEVEL_GUARDED.  What they have put is
+ * behind clk: so at that level, too, a node begins on a range with a guarded operation that is not
+ * late, or with the clk that has refused it, and only later instants (guarded_after) may be late.
  */
 #include "base/assert.h"
 #include "base/deadline.h"
@@ -58,7 +65,7 @@ typedef struct operation {
     size_t rows, bytes;
     int64_t rows_more;
     bool has_puts, has_inserts;
-    bool may_be_late;
+    bool may_be_late, is_guarded;
     unsigned slot, clock_slot; /* that it sets, of tv_range_gones and tv_range_clks */
     bool sets_clock, sets_gone;
     char below_clock[CLOCK_DIGITS], first_stamp[CLOCK_DIGITS], stamp[CLOCK_DIGITS];
@@ -102,7 +109,9 @@ static const tv_change *add_conditions(operation *op, const tv_change **of_key, 
 
     for (size_t i = 0; i < count; i++) {
         tv_assert(of_key[i]->key.len > 0 && of_key[i]->key.len <= TV_KEY_BYTES_MAX);
-        if (of_key[i]->kind == TV_CHANGE_EXPECT_VALUE) {
+        if (TV_MUTANT(NO_GUARD) && op->is_guarded && !is_change(of_key[i])) {
+            is_there = true;
+        } else if (of_key[i]->kind == TV_CHANGE_EXPECT_VALUE) {
             add(op, TV_POOL_ROW_IS, of_key[i]->key, stored(op, of_key[i]->value));
             is_there = true;
         } else if (of_key[i]->kind == TV_CHANGE_EXPECT_ABSENT) {
@@ -112,7 +121,7 @@ static const tv_change *add_conditions(operation *op, const tv_change **of_key, 
             last = of_key[i];
         }
     }
-    tv_assert(!op->may_be_late || last == NULL || is_there || is_absent);
+    tv_assert(!op->may_be_late || op->is_guarded || last == NULL || is_there || is_absent);
     if (last && last->kind == TV_CHANGE_PUT)
         op->rows_more += is_absent;
     else if (last)
@@ -187,6 +196,16 @@ static void add_rows(operation *op, const tv_write_batch *batch, const tv_change
     op->rows = last_count;
 }
 
+/* Whether a batch may be late on this range, by all that the node knows. */
+static bool may_be_late(const tv_write_batch *batch, const tv_map *map, tv_range_lane_use *use)
+{
+    int64_t after = atomic_load(&use->guarded_after);
+
+    if (!batch->may_be_late || map->level < TV_ROUTE_LEVEL_LATE || !atomic_load(&use->clock))
+        return false;
+    return !batch->is_guarded || (after && tv_write_batch_first_stamp(batch) > after);
+}
+
 /* The steps of a batch for its range: the epoch, the clocks if there is something to write, rows.
  */
 static void operation_init(operation *op, const tv_write_batch *batch, const tv_map *map,
@@ -200,7 +219,8 @@ static void operation_init(operation *op, const tv_write_batch *batch, const tv_
     *op = (operation){
         .slot = slot,
         .clock_slot = map->level >= TV_ROUTE_LEVEL_LATE ? slot : 0,
-        .may_be_late = batch->may_be_late && map->level >= TV_ROUTE_LEVEL_LATE && clock,
+        .may_be_late = may_be_late(batch, map, &range->lane->use),
+        .is_guarded = batch->is_guarded,
     };
     tv_arena_init(&op->arena);
     sorted = tv_arena_alloc(&op->arena, batch->count * sizeof *sorted);
@@ -294,6 +314,15 @@ static void note_clocks(const tv_map *map, tv_range_lane_use *use, int64_t clock
     raise_to(&use->gone, gone);
 }
 
+/* All that is on the range by now is behind this instant.  The first such one will do. */
+static void note_all_behind(const tv_map *map, tv_range_lane_use *use, int64_t instant)
+{
+    int64_t none = 0;
+
+    if (map->level >= TV_ROUTE_LEVEL_GUARDED && atomic_load(&use->guarded_after) == none)
+        atomic_compare_exchange_strong(&use->guarded_after, &none, instant);
+}
+
 /*
  * The range's clocks have refused an operation.  TV_OK: it has wanted to set one where another node
  * was faster, and can be sent without that.  TV_ERR_CONFLICT: it needs a later instant, and the
@@ -306,6 +335,7 @@ static tv_err be_overtaken(tv_rados_engine *rados, const tv_map *map, tv_range_l
     bool gone_is_later = op->has_inserts && now->gone >= first;
 
     note_clocks(map, use, now->clock, now->gone);
+    note_all_behind(map, use, now->clock);
     tv_instant_follow(gone_is_later && now->gone > now->clock ? now->gone : now->clock, first,
                       atomic_fetch_add(&use->refused_in_row, 1) + 1);
     if (!op->may_be_late || now->clock >= first + TV_INSTANT_LATE_MAX || gone_is_later)
@@ -357,6 +387,8 @@ static void note_done(const tv_map *map, const tv_range *range, const tv_write_b
     atomic_fetch_add(&use->write_bytes, op->bytes);
     atomic_fetch_add(&use->rows_more, op->rows_more);
     note_clocks(map, use, op->sets_clock ? batch->stamp : 0, op->sets_gone ? batch->gone : 0);
+    if (op->sets_clock && !op->may_be_late)
+        note_all_behind(map, use, batch->stamp);
     /* One that may be late shows nothing of how late the next is that may not. */
     if (op->sets_clock)
         atomic_store(&use->refused_in_row, 0);

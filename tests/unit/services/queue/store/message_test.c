@@ -142,12 +142,15 @@ TEST(counts_and_index_entries_come_back)
 
     counts.visible_bound = (tv_queue_place){5, 6};
     counts.expiry_bound = (tv_queue_place){7, 8};
-    counts.moves = 9;
+    counts.latest = 9;
     len = tv_queue_write_counts(value, &counts);
     CHECK_INT(len, TV_QUEUE_COUNTS_BYTES_MAX);
     CHECK_OK(tv_queue_read_counts((tv_slice){value, len}, &got));
     CHECK(memcmp(&counts, &got, sizeof got) == 0);
     CHECK_ERR(tv_queue_read_counts((tv_slice){value, len - 8}, &got), TV_ERR_CORRUPT);
+    value[len - 8] = 0x7F; /* an instant that is none */
+    CHECK_ERR(tv_queue_read_counts((tv_slice){value, len}, &got), TV_ERR_CORRUPT);
+    value[len - 8] = 0;
     value[0] = 1; /* not the form that has bounds */
     CHECK_ERR(tv_queue_read_counts((tv_slice){value, len}, &got), TV_ERR_CORRUPT);
 

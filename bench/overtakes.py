@@ -6,7 +6,8 @@
 Three nodes on a Ceph cluster of its own ($CEPH_DIR: one that runs) and eight clients for each, which
 all write to one range; the clients of each node are a process.  In each round every kind has its
 turn.  The share is by the nodes' own counters, between one moment under load and another.
-`--level 1` lets the nodes pretend to be of that level: then no write may be late.
+`--level N` lets the nodes pretend to be of that level: at 1 no write may be late, at 2 only those
+of entities.
 """
 
 import argparse
@@ -25,6 +26,7 @@ ROOT = HERE.parent
 sys.path[:1] = [str(ROOT / folder) for folder in ("tools", "tests/lib", "tests")]
 
 from cluster import admin, stand  # noqa: E402
+from blob_client import Client as BlobClient  # noqa: E402
 from queue_client import QueueClient  # noqa: E402
 from table_client import Client  # noqa: E402
 
@@ -67,8 +69,50 @@ def message(client, name, number):
     expect(client.put(f"q{name}", f"{number}"), 201)
 
 
+def work(client, name, number):
+    """Each message is put, got and deleted."""
+    message(client, name, number)
+    found = client.get(f"q{name}", visibilitytimeout=3600).messages[0]
+    expect(client.delete(f"q{name}", found.MessageId, found.PopReceipt), 204)
+
+
+def blob(client, name, number):
+    expect(client.put(f"q{name}/{number % 10}", b"x" * 200), 201)
+
+
+def blob_churn(client, name, number):
+    expect(client.put(f"q{name}/b", b"x" * 200), 201)
+    expect(client.delete(f"q{name}/b"), 202)
+
+
+def metadata(client, name, number):
+    """Of a container: a write of the catalogue."""
+    expect(client.request("PUT", f"q{name}?restype=container&comp=metadata", b"",
+                          x_ms_meta_n=str(number)), 200)
+
+
 KINDS = {"insert": insert, "update": update, "oldest": replace_old, "churn": churn,
-         "message": message}
+         "message": message, "work": work, "blob": blob, "blob-churn": blob_churn,
+         "metadata": metadata}
+QUEUES, BLOBS = ("message", "work"), ("blob", "blob-churn", "metadata")
+
+
+def open_client(kind, name, port):
+    """A client of the service that the kind is about, with a queue or container of its own."""
+    if kind in QUEUES:
+        client = QueueClient(port)
+        expect(client.create(f"q{name}"), 201)
+    elif kind in BLOBS:
+        client = BlobClient(port)
+        expect(client.create_container(f"q{name}"), 201)
+    else:
+        client = Client(port)
+    return client
+
+
+def port_of(node, kind):
+    return (node.queue_port if kind in QUEUES else
+            node.blob_port if kind in BLOBS else node.table_port)
 
 
 def load(port, kind, run, node):
@@ -77,9 +121,7 @@ def load(port, kind, run, node):
 
     def work(number):
         name = f"{run}c{node}x{number}"
-        client = (QueueClient if kind == "message" else Client)(port)
-        if kind == "message":
-            expect(client.create(f"q{name}"), 201)
+        client = open_client(kind, name, port)
         count = 0
         while not ended.is_set():
             KINDS[kind](client, name, count)
@@ -107,9 +149,8 @@ def counters(nodes):
 
 def measure(nodes, kind, run, seconds):
     """(operations a second, share refused for instants, share refused for rows)."""
-    loads = [subprocess.Popen([sys.executable, __file__, "--load", str(node.table_port if
-                               kind != "message" else node.queue_port), kind, f"r{run}", str(number)],
-                              stdin=subprocess.PIPE)
+    loads = [subprocess.Popen([sys.executable, __file__, "--load", str(port_of(node, kind)), kind,
+                               f"r{run}", str(number)], stdin=subprocess.PIPE)
              for number, node in enumerate(nodes)]
     time.sleep(SETTLE_S)
     before = counters(nodes)

@@ -1,6 +1,9 @@
 """Clients of a queue on many nodes, and the ledger of what each message met."""
 
+import bisect
 import collections
+import itertools
+import math
 import random
 import threading
 import time
@@ -19,7 +22,9 @@ class Ledger:
     def __init__(self):
         self.lock = threading.Lock()
         self.put = {}              # text -> True when acknowledged, False without an answer
+        self.put_at = {}           # text -> [when its put began, and when it was acknowledged]
         self.given = collections.Counter()  # text -> how often it was given out
+        self.given_at = {}         # text -> when the get began that was given it, and when it ended
         self.deleted = {}          # likewise
         self.gets_lost = 0         # gets without an answer
         self.trouble = []
@@ -27,10 +32,13 @@ class Ledger:
     def note(self, what, text, is_sure):
         with self.lock:
             getattr(self, what)[text] = is_sure
+            if what == "put":
+                self.put_at.setdefault(text, []).append(time.monotonic())
 
-    def give(self, text):
+    def give(self, text, began):
         with self.lock:
             self.given[text] += 1
+            self.given_at[text] = (began, time.monotonic())
 
     def lose_get(self):
         with self.lock:
@@ -46,6 +54,21 @@ class Ledger:
                  if is_sure and text not in self.given and text not in left]
         return found if len(found) > self.gets_lost * AT_ONCE else []
 
+    def overtaken(self, left):
+        """Messages that were given out although one was there that had been put before: pairs."""
+        begun = {text: began for text, (began, _) in self.given_at.items()}
+        begun.update((text, math.inf) for text in left)
+        acked = sorted((times[1], begun[text], text) for text, times in self.put_at.items()
+                       if len(times) == 2 and text in begun)
+        # For each of them: the one that was given out last of it and those before.
+        latest = list(itertools.accumulate(((began, text) for _, began, text in acked), max))
+        found = []
+        for text, (_, ended) in self.given_at.items():
+            before = bisect.bisect_left(acked, (self.put_at.get(text, [-math.inf])[0],))
+            if before and latest[before - 1][0] > ended:
+                found.append((latest[before - 1][1], text))
+        return found
+
     def problems(self, left, count):
         """What is wrong, when `left` are the texts that were still to be had at the end and
         `count` is what the queue says it holds."""
@@ -57,6 +80,8 @@ class Ledger:
         found += [f"'{text}' was given out, and is there for others"
                   for text in left if text in self.given]
         sure = [text for text, is_sure in self.put.items() if is_sure]
+        found += [f"'{later}' was given out before '{earlier}', which had been acknowledged when its "
+                  f"put began" for earlier, later in self.overtaken(left)]
         missing = self.missing(left)
         if missing:
             found.append(f"{len(missing)} messages are gone and {self.gets_lost} gets were "
@@ -131,6 +156,7 @@ class Worker:
             self.ledger.complain(f"put: {reply}")
 
     def get(self):
+        began = time.monotonic()
         reply = self.send(lambda client: client.get(self.queue, visibilitytimeout=HIDDEN_S,
                                                     numofmessages=AT_ONCE))
         if reply is None:
@@ -139,7 +165,7 @@ class Worker:
             self.ledger.complain(f"get: {reply}")
         else:
             for message in reply.messages:
-                self.ledger.give(message.MessageText)
+                self.ledger.give(message.MessageText, began)
                 self.held.append(message)
             if reply.messages:
                 self.record.answer(self.queue)

@@ -1,5 +1,6 @@
 """The ledger itself: it finds what must not happen to a message."""
 
+import time
 import unittest
 
 from cluster.queues import Ledger
@@ -8,9 +9,10 @@ from cluster.queues import Ledger
 def ledger(put=(), given=(), deleted=()):
     found = Ledger()
     for text in put:
+        found.note("put", text, False)
         found.note("put", text, True)
     for text in given:
-        found.give(text)
+        found.give(text, time.monotonic())
     for text in deleted:
         found.note("deleted", text, True)
     return found
@@ -42,6 +44,30 @@ class Ledgers(unittest.TestCase):
 
     def test_a_message_that_nobody_put(self):
         self.assertTrue(ledger("a", "ab").problems([], 1))
+
+    def test_a_message_that_was_overtaken(self):
+        self.assertEqual(ledger("abc", "abc").problems([], 3), [])
+        self.assertEqual(len(ledger("abc", "acb").problems([], 3)), 1)
+        self.assertEqual(len(ledger("abc", "bc").problems(["a"], 3)), 2)
+
+    def test_messages_whose_puts_or_gets_met(self):
+        one = Ledger()
+        for is_sure in (False, True):
+            for text in "ab":
+                one.note("put", text, is_sure)
+        for text in "ba":
+            one.give(text, time.monotonic())
+        self.assertEqual(one.problems([], 2), [])
+        one, began = ledger("ab"), time.monotonic()
+        for text in "ba":
+            one.give(text, began)
+        self.assertEqual(one.problems([], 2), [])
+        one = Ledger()
+        one.note("put", "a", False)  # nobody knows when it came
+        one.note("put", "b", False)
+        for text in "ba":
+            one.give(text, time.monotonic())
+        self.assertEqual(one.problems([], 2), [])
 
     def test_a_deleted_message_that_counts(self):
         self.assertTrue(ledger("a", "a", "a").problems([], 1))

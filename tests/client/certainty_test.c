@@ -95,8 +95,7 @@ static void prepare(const kind *k, const char *row_key)
 }
 
 static tavola_err with_entity(const char *row_key,
-                              tavola_err (*write)(tavola_table *, const tavola_entity *,
-                                                  tavola_call *))
+                              tavola_err (*write)(tavola_table *, tavola_entity *, tavola_call *))
 {
     tavola_entity *entity = new_entity("p", row_key, 2);
     tavola_err err = write(f.table, entity, f.call);
@@ -120,7 +119,7 @@ static tavola_err do_insert_or_merge(const char *row_key)
     return with_entity(row_key, tavola_insert_or_merge);
 }
 
-static tavola_err replace_known(tavola_table *table, const tavola_entity *entity, tavola_call *call)
+static tavola_err replace_known(tavola_table *table, tavola_entity *entity, tavola_call *call)
 {
     return tavola_replace(table, entity, known_etag, call);
 }
@@ -130,7 +129,7 @@ static tavola_err do_replace(const char *row_key)
     return with_entity(row_key, replace_known);
 }
 
-static tavola_err merge_known(tavola_table *table, const tavola_entity *entity, tavola_call *call)
+static tavola_err merge_known(tavola_table *table, tavola_entity *entity, tavola_call *call)
 {
     return tavola_merge(table, entity, known_etag, call);
 }
@@ -140,7 +139,7 @@ static tavola_err do_merge(const char *row_key)
     return with_entity(row_key, merge_known);
 }
 
-static tavola_err merge_any(tavola_table *table, const tavola_entity *entity, tavola_call *call)
+static tavola_err merge_any(tavola_table *table, tavola_entity *entity, tavola_call *call)
 {
     return tavola_merge(table, entity, TAVOLA_ANY, call);
 }

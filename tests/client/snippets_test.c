@@ -236,7 +236,7 @@ static tavola_err many_entities_query_async(walk *w)
     return tavola_start_page(w->table, w->query, NULL, on_page, w, &op);  /* then tavola_poll() */
 }
 
-static tavola_err simple_employee_upsert(tavola_table *employees, const tavola_entity *emp)
+static tavola_err simple_employee_upsert(tavola_table *employees, tavola_entity *emp)
 {
     tavola_call *call = tavola_call_new();
     tavola_err err = tavola_insert_or_replace(employees, emp, call);

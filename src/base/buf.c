@@ -40,6 +40,7 @@ void tv_buf_reset(tv_buf *buf)
 {
     discharge(buf);
     buf->len = 0;
+    buf->may_be_lost = buf->is_lost = false;
 }
 
 /* Small ones grow by doubling, so that one that is used again and again soon fits. */
@@ -102,11 +103,23 @@ void tv_buf_trim(tv_buf *buf)
     resized(buf, buf->len ? buf->len : 1);
 }
 
+/* Room in a buffer that may be lost; if there is none, at its beginning. */
+static bool reserve_or_lose(tv_buf *buf, size_t count)
+{
+    if (!buf->is_lost && tv_buf_try_grow_slow(buf, count) == TV_OK)
+        return true;
+    buf->is_lost = true;
+    buf->len = 0;
+    return buf->size >= count;
+}
+
 char *tv_buf_reserve_slow(tv_buf *buf, size_t count)
 {
     size_t size = buf->size ? buf->size : 256;
 
     tv_assert(count < SIZE_MAX / 4);
+    if (buf->may_be_lost && buf->len + count > SMALL_BYTES && reserve_or_lose(buf, count))
+        return buf->data + buf->len;
     while (size - buf->len < count)
         size *= 2;
     buf->data = tv_realloc(buf->data, size);

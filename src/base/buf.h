@@ -1,8 +1,8 @@
 /*
  * A growable run of bytes for what is written piece by piece: a response body,
  * an encoded entity.  The code that fills it has bounded its input before, or asks
- * with tv_buf_try_reserve; other growth cannot fail (see base/arena.h).  A buffer
- * with a charge counts what it takes (base/budget.h).
+ * with tv_buf_try_reserve; other growth cannot fail (see base/arena.h), unless the buffer
+ * may be lost.  A buffer with a charge counts what it takes (base/budget.h).
  */
 #ifndef TV_BASE_BUF_H
 #define TV_BASE_BUF_H
@@ -19,15 +19,22 @@ typedef struct tv_buf {
     size_t size;
     tv_charge *charge; /* where it counts what it takes from now on, or NULL */
     size_t charged;    /* of `size`, to that charge */
+
+    /*
+     * For a long text of small pieces, to do without when there is no memory for it.  It is lost
+     * then: what was written is forgotten, and what is written after that is not whole.  Whoever
+     * sends or keeps it looks at `is_lost` first.  A text of up to 16 KiB is never lost.
+     */
+    bool may_be_lost, is_lost;
 } tv_buf;
 
 /** An empty buffer is all zeros; this is only for readability. */
-#define TV_BUF_EMPTY ((tv_buf){NULL, 0, 0, NULL, 0})
+#define TV_BUF_EMPTY ((tv_buf){.data = NULL})
 
-/** Free the memory; the buffer is empty again, and keeps its charge. */
+/** Free the memory; the buffer is empty again, cannot be lost, and keeps its charge. */
 void tv_buf_done(tv_buf *buf);
 
-/** Empty a buffer and keep its memory, of which nothing is charged any more. */
+/** The same, but keep its memory, of which nothing is charged any more. */
 void tv_buf_reset(tv_buf *buf);
 
 /**

@@ -219,12 +219,17 @@ static tv_axis *inner_axis(const tv_axis *full, size_t first, size_t count)
     return axis;
 }
 
-static void allocate_cells(tv_view *view, unsigned measures)
+/* Who asks chooses how many there are. */
+static tv_err allocate_cells(tv_view *view, unsigned measures)
 {
     for (int k = 0; k < TV_MEASURES; k++) {
-        if (measures >> k & 1)
-            view->cells[k] = tv_calloc(view->slots * view->axis->count + 1, sizeof(uint64_t));
+        if (!(measures >> k & 1))
+            continue;
+        view->cells[k] = calloc(view->slots * view->axis->count + 1, sizeof(uint64_t));
+        if (view->cells[k] == NULL)
+            return TV_ERR_OVERLOADED;
     }
+    return TV_OK;
 }
 
 /* Which bounds of an axis another one has, too. */
@@ -316,16 +321,14 @@ static void weigh_piece(const tv_gathered *table, size_t piece, const tv_axis *a
     free(is_start);
 }
 
-static void fill(const tv_gathered *table, const tv_view_query *query, tv_view *view)
+/* Divide the columns between the buckets of `full`, and put those from `first` on into the cells.
+ */
+static void fill_cells(const tv_gathered *table, const tv_axis *full, size_t first, tv_view *view)
 {
-    tv_axis *full = choose_axis(table, query);
     double *overall = weigh(table, full), *weights = tv_malloc(full->count * sizeof *weights);
     tv_counts *counts = tv_malloc(full->count * sizeof *counts);
-    size_t first, count;
+    size_t count = view->axis->count;
 
-    range_of(full, query, &first, &count);
-    view->axis = inner_axis(full, first, count);
-    allocate_cells(view, query->measures);
     for (size_t i = 0; i < table->count; i++) {
         const tv_piece *piece = &table->pieces[i];
         size_t row = slot_of(view, piece->minute) * count;
@@ -342,7 +345,21 @@ static void fill(const tv_gathered *table, const tv_view_query *query, tv_view *
     free(counts);
     free(weights);
     free(overall);
+}
+
+static tv_err fill(const tv_gathered *table, const tv_view_query *query, tv_view *view)
+{
+    tv_axis *full = choose_axis(table, query);
+    size_t first, count;
+    tv_err err;
+
+    range_of(full, query, &first, &count);
+    view->axis = inner_axis(full, first, count);
+    err = allocate_cells(view, query->measures);
+    if (err == TV_OK)
+        fill_cells(table, full, first, view);
     tv_axis_unref(full);
+    return err;
 }
 
 /* Patterns, from the first column that was recorded to the last. */
@@ -390,12 +407,12 @@ tv_err tv_view_read(tv_traffic_store *store, const tv_view_query *query, tv_view
     if (query->is_fitted)
         fit(ret_view);
     if (!err && work.gather.count && work.gather.tables[0].count) {
-        fill(&work.gather.tables[0], query, ret_view);
+        err = fill(&work.gather.tables[0], query, ret_view);
         find_patterns(&work.gather.tables[0], query, ret_view);
         ret_view->is_approximate |= (work.gather.flags & TV_COLUMN_APPROXIMATE) != 0;
     } else if (!err) {
         ret_view->axis = tv_axis_new(no_bounds, 1);
-        allocate_cells(ret_view, query->measures);
+        err = allocate_cells(ret_view, query->measures);
     }
 
     tv_traffic_gather_done(&work.gather);

@@ -17,8 +17,8 @@
 #include "server/admin/guard.h"
 #include "server/admin/health.h"
 #include "server/admin/log.h"
-#include "server/admin/requests.h"
 #include "server/admin/proof.h"
+#include "server/admin/requests.h"
 #include "server/admin/route.h"
 #include "server/admin/shapes.h"
 #include "server/admin/traffic.h"
@@ -31,10 +31,14 @@ static const tv_slice json_type = {"application/json", 16};
 /* A path in JSON, with every character escaped. */
 enum { BODY_BYTES_MAX = 6 * TV_BACKUP_PATH_SIZE };
 
-enum { METRICS_ROOM = 64 * 1024 }; /* that a text of /metrics may need more than the longest so far */
-
+/* All answers go through here. */
 static void respond(tv_request *req, int status, tv_slice content_type)
 {
+    if (req->out.is_lost) {
+        tv_buf_done(&req->out);
+        status = tv_admin_refuse(req, 503, "not enough memory");
+        content_type = text_type;
+    }
     tv_response_start(req, status);
     tv_response_header(req, TV_LIT("Server"), TV_LIT("Tavola-Admin/" TV_VERSION));
     tv_response_header(req, TV_LIT("Cache-Control"), TV_LIT("no-store"));
@@ -172,13 +176,8 @@ static void add_sources(tv_admin *admin, tv_buf *out, bool with_names)
     }
 }
 
-tv_err tv_admin_add_metrics(tv_admin *admin, tv_buf *out, bool with_names)
+void tv_admin_add_metrics(tv_admin *admin, tv_buf *out, bool with_names)
 {
-    size_t longest = atomic_load(&admin->metrics_bytes), begin = out->len;
-    tv_err err = tv_buf_try_reserve(out, METRICS_ROOM + longest);
-
-    if (err)
-        return err;
     tv_metric_open(out, "info", "The version of the server.");
     tv_metric_add_of(out, "info", "version", TV_VERSION, 1);
     tv_metric_add(out, "uptime_seconds", "Time since the server started.",
@@ -196,9 +195,6 @@ tv_err tv_admin_add_metrics(tv_admin *admin, tv_buf *out, bool with_names)
         admin->engine->ops->histograms(admin->engine, add_engine_histogram, out);
     if (admin->balancer)
         tv_balancer_write_metrics(admin->balancer, out);
-    if (out->len - begin > longest)
-        atomic_store(&admin->metrics_bytes, out->len - begin);
-    return TV_OK;
 }
 
 /* Whether who asks may see names and keys of accounts, and not only numbers. */
@@ -212,10 +208,8 @@ static bool is_owner(tv_admin *admin, const tv_request *req)
 
 static void metrics(tv_admin *admin, tv_request *req)
 {
-    if (tv_admin_add_metrics(admin, &req->out, is_owner(admin, req)))
-        respond(req, tv_admin_refuse(req, 503, "not enough memory"), text_type);
-    else
-        respond(req, 200, metrics_type);
+    tv_admin_add_metrics(admin, &req->out, is_owner(admin, req));
+    respond(req, 200, metrics_type);
 }
 
 /* Old health checks send no Host at all; browsers always do. */
@@ -448,6 +442,7 @@ static bool on_headers(void *ctx, tv_request *req)
     }
     if (is_page(admin, req))
         return admin->pages->on_headers(admin->pages->ctx, req);
+    req->out.may_be_lost = true;
     if (req->method != TV_METHOD_GET && req->method != TV_METHOD_HEAD &&
         req->method != TV_METHOD_POST) {
         refuse(req, 405, "only GET and POST are served here");

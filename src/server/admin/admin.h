@@ -7,8 +7,6 @@
 #ifndef TV_SERVER_ADMIN_ADMIN_H
 #define TV_SERVER_ADMIN_ADMIN_H
 
-#include <stdatomic.h>
-
 #include "base/budget.h"
 #include "base/meter.h"
 #include "base/turns.h"
@@ -53,15 +51,14 @@ struct tv_admin {
     tv_catalog *tables;
     tv_history *history; /* of the metrics */
     tv_facts *facts;     /* about them, or NULL */
-    tv_watch *watch; /* who records what is asked of tables, or NULL */
+    tv_watch *watch;     /* who records what is asked of tables, or NULL */
     tv_engine *engine;
     tv_pipeline *pipeline;
     const tv_budget *budget;
     tv_turns *scanners;
-    tv_recent *recent; /* the requests of clients, or NULL */
+    tv_recent *recent;                             /* the requests of clients, or NULL */
     tv_admin_source sources[TV_ADMIN_SOURCES_MAX]; /* one without `write` ends the list */
     int64_t start_ns;                              /* monotonic */
-    atomic_size_t metrics_bytes;                   /* of the longest text of /metrics */
     tv_slice settings;                             /* of the server, a line each, for /bundle */
 };
 
@@ -71,11 +68,8 @@ const char *tv_admin_meaning_of(const tv_engine *engine, tv_err err);
 /** The text of /healthz; false when something is wrong. */
 bool tv_admin_add_health(tv_admin *admin, tv_buf *out);
 
-/**
- * The text of /metrics; what names things of accounts only if asked for.  TV_ERR_OVERLOADED, and
- * nothing is added, when there is no memory for a text as long as those before.
- */
-tv_err tv_admin_add_metrics(tv_admin *admin, tv_buf *out, bool with_names) TV_WARN_UNUSED;
+/** The text of /metrics; what names things of accounts only if asked for. */
+void tv_admin_add_metrics(tv_admin *admin, tv_buf *out, bool with_names);
 
 /** The handler for a listener; `admin` outlives it. */
 tv_http_handler tv_admin_handler(tv_admin *admin);

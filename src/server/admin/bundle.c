@@ -58,8 +58,7 @@ int tv_admin_get_bundle(tv_admin *admin, tv_request *req)
         tv_balancer_write_status(admin->balancer, out, true);
     }
     begin_part(out, "metrics");
-    if (tv_admin_add_metrics(admin, out, true))
-        tv_buf_add_lit(out, "not enough memory\n");
+    tv_admin_add_metrics(admin, out, true);
     begin_part(out, "log");
     tv_admin_add_log(out);
     tv_admin_respond_text(req);

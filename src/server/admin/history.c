@@ -8,7 +8,6 @@
 #include "server/admin/admin.h"
 
 enum { EVERY_MS = 10 * 1000, SERIES_MAX = 128, NAME_SIZE = 80 };
-enum { POINT_TEXT = 32, VALUE_TEXT = 24, SERIES_TEXT = 2 * NAME_SIZE + 3 }; /* bytes at most */
 
 /* What is kept: a name, and the label by whose values it is told apart. */
 static const struct {
@@ -130,21 +129,12 @@ static void write_point(const history_point *point, tv_buf *out)
     tv_buf_add_char(out, ']');
 }
 
-tv_err tv_history_write(tv_history *history, int64_t after_ms, int64_t now_ms, tv_buf *out)
+void tv_history_write(tv_history *history, int64_t after_ms, int64_t now_ms, tv_buf *out)
 {
     const char *comma = "";
     uint64_t first;
-    size_t series;
-    tv_err err;
 
     pthread_mutex_lock(&history->lock);
-    series = (size_t)history->series_count;
-    err = tv_buf_try_reserve(out, POINT_TEXT + series * SERIES_TEXT +
-                                      TV_HISTORY_POINTS * (POINT_TEXT + series * VALUE_TEXT));
-    if (err) {
-        pthread_mutex_unlock(&history->lock);
-        return err;
-    }
     first = history->added > TV_HISTORY_POINTS ? history->added - TV_HISTORY_POINTS : 0;
     tv_buf_printf(out, "{\"nowMs\":%lld,\"everyMs\":%d,\"series\":[", (long long)now_ms,
                   history->every_ms);
@@ -164,7 +154,6 @@ tv_err tv_history_write(tv_history *history, int64_t after_ms, int64_t now_ms, t
     }
     tv_buf_add_lit(out, "]}\n");
     pthread_mutex_unlock(&history->lock);
-    return TV_OK;
 }
 
 static int64_t now_ms(void)
@@ -177,10 +166,11 @@ static void run(tv_background *thread, void *ctx)
     tv_history *history = ctx;
 
     do {
-        tv_buf text = TV_BUF_EMPTY;
+        tv_buf text = {.may_be_lost = true};
 
         /* Without memory a point is missing. */
-        if (tv_admin_add_metrics(history->admin, &text, false) == TV_OK)
+        tv_admin_add_metrics(history->admin, &text, false);
+        if (!text.is_lost)
             tv_history_add(history, now_ms(), tv_buf_slice(&text));
         tv_buf_done(&text);
     } while (tv_background_sleep(thread, history->every_ms));
@@ -228,7 +218,6 @@ int tv_admin_get_history(tv_admin *admin, tv_request *req)
     if (!tv_parameters_get(&req->query, &req->arena, TV_LIT("after"), &after) ||
         (after.data && !tv_parse_int64(after, &after_ms)))
         return tv_admin_refuse(req, 400, "after is a time in milliseconds since 1970");
-    if (tv_history_write(admin->history, after_ms, now_ms(), &req->out))
-        return tv_admin_refuse(req, 503, "not enough memory");
+    tv_history_write(admin->history, after_ms, now_ms(), &req->out);
     return 200;
 }

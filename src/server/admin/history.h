@@ -34,8 +34,7 @@ tv_history *tv_history_new_idle(int every_ms);
 /** Keep the text of /metrics as what it was at a time. */
 void tv_history_add(tv_history *history, int64_t unix_ms, tv_slice metrics);
 
-/** Write the points after a time; `now_ms`: by the same clock.  TV_ERR_OVERLOADED, and nothing. */
-tv_err tv_history_write(tv_history *history, int64_t after_ms, int64_t now_ms,
-                        tv_buf *out) TV_WARN_UNUSED;
+/** Write the points after a time; `now_ms`: by the same clock. */
+void tv_history_write(tv_history *history, int64_t after_ms, int64_t now_ms, tv_buf *out);
 
 #endif

@@ -43,7 +43,6 @@ static const char *read_query(tv_request *req, tv_log_query *query)
 
 int tv_admin_get_log(tv_admin *admin, tv_request *req)
 {
-    tv_buf lines = TV_BUF_EMPTY;
     tv_log_query query;
     const char *why = read_query(req, &query);
 
@@ -51,13 +50,11 @@ int tv_admin_get_log(tv_admin *admin, tv_request *req)
     if (why)
         return tv_admin_refuse(req, 400, why);
 
-    tv_log_read(&query, add_line, &lines);
-    tv_buf_printf(&req->out, "{\"first\":%llu,\"last\":%llu,\"cut\":%s,\"lines\":[",
+    tv_buf_add_lit(&req->out, "{\"lines\":[");
+    tv_log_read(&query, add_line, &req->out);
+    tv_buf_printf(&req->out, "],\"first\":%llu,\"last\":%llu,\"cut\":%s}\n",
                   (unsigned long long)query.first, (unsigned long long)query.last,
                   query.is_cut ? "true" : "false");
-    tv_buf_add(&req->out, tv_buf_slice(&lines));
-    tv_buf_add_lit(&req->out, "]}\n");
-    tv_buf_done(&lines);
     return 200;
 }
 

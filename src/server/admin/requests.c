@@ -34,19 +34,16 @@ static const char *read_query(tv_request *req, tv_recent_query *query)
 
 int tv_admin_get_requests(tv_admin *admin, tv_request *req)
 {
-    tv_buf requests = TV_BUF_EMPTY;
     tv_recent_query query;
     const char *why = read_query(req, &query);
 
     if (why)
         return tv_admin_refuse(req, 400, why);
 
-    tv_recent_read(admin->recent, &query, tv_clock_mono_ns(), &requests);
-    tv_buf_printf(&req->out, "{\"first\":%llu,\"last\":%llu,\"wasOff\":%s,\"requests\":[",
+    tv_buf_add_lit(&req->out, "{\"requests\":[");
+    tv_recent_read(admin->recent, &query, tv_clock_mono_ns(), &req->out);
+    tv_buf_printf(&req->out, "],\"first\":%llu,\"last\":%llu,\"wasOff\":%s}\n",
                   (unsigned long long)query.first, (unsigned long long)query.last,
                   query.was_off ? "true" : "false");
-    tv_buf_add(&req->out, tv_buf_slice(&requests));
-    tv_buf_add_lit(&req->out, "]}\n");
-    tv_buf_done(&requests);
     return 200;
 }

@@ -15,7 +15,8 @@ typedef struct tv_admin_route {
     /* A GET that shows more than numbers needs what every POST needs: guard.h. */
     bool is_guarded;
     /* Writes the answer to req->out and returns its status: JSON with 2xx, otherwise one line of
-     * text that says what is wrong.  0: it answers later, by one of the functions below. */
+     * text that says what is wrong.  0: it answers later, by one of the functions below.  An answer
+     * that is too long for the memory there is (`is_lost` of base/buf.h) becomes 503. */
     int (*run)(tv_admin *admin, tv_request *req);
     bool (*is_served)(const tv_admin *admin); /* NULL: always; 404 when it is not */
     const char *help;                         /* a line for "/", or NULL */

@@ -57,6 +57,11 @@ static tv_admin_guard guard_of(tv_explorer *explorer)
 
 void tv_explorer_respond(tv_request *req, int status, tv_slice content_type)
 {
+    if (req->out.is_lost) {
+        tv_buf_done(&req->out);
+        tv_explorer_refuse(req, 503, "not enough memory");
+        return;
+    }
     tv_response_start(req, status);
     tv_response_header(req, TV_LIT("Server"), TV_LIT("Tavola-Explorer/" TV_VERSION));
     tv_response_header(req, TV_LIT("Content-Type"), content_type);
@@ -175,6 +180,7 @@ static bool on_headers(void *ctx, tv_request *req)
         }
     }
     req->body_bytes_max = is_api ? OWN_BODY_BYTES_MAX : 0;
+    req->out.may_be_lost = is_api;
     return true;
 }
 

@@ -62,6 +62,8 @@ def batch_head(client):
 class Malloc(unittest.TestCase):
     """Subclasses have the tests."""
 
+    flags = ()
+
     def setUp(self):
         if not os.path.exists(program()):
             self.skipTest("needs a build without sanitizers: ./run --no-start")
@@ -72,8 +74,9 @@ class Malloc(unittest.TestCase):
         self.shim = Shim()
         self.addCleanup(self.shim.clean)
         self.server = Server("--accounts", accounts.name, "--memory-mb", "512", "--test-points",
-                             "--test-values", "silence-ms=600000,history-ms=20", program=program(),
-                             engine="rocksdb", env=self.shim.env, in_memory=True)
+                             "--test-values", "silence-ms=600000,history-ms=20", *self.flags,
+                             program=program(), engine="rocksdb", env=self.shim.env,
+                             in_memory=True)
         self.addCleanup(self.server.clean)
         self.server.start()
         self.addCleanup(self.stop)

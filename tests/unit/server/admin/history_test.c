@@ -10,7 +10,7 @@ static tv_slice written(tv_history *history, int64_t after_ms)
 {
     tv_buf_done(&out);
     out = TV_BUF_EMPTY;
-    CHECK_OK(tv_history_write(history, after_ms, 99, &out));
+    tv_history_write(history, after_ms, 99, &out);
     return tv_buf_slice(&out);
 }
 

@@ -227,6 +227,37 @@ int tv_admin_refuse(tv_request *req, int status, const char *why)
     return status;
 }
 
+bool tv_admin_parameter(tv_request *req, const char *name, tv_slice otherwise, tv_slice *ret_value)
+{
+    if (!tv_parameters_get(&req->query, &req->arena, tv_slice_of(name), ret_value))
+        return false;
+    if (ret_value->data == NULL)
+        *ret_value = otherwise;
+    return true;
+}
+
+tv_container *tv_admin_find_table(tv_admin *admin, tv_request *req, tv_slice *ret_account,
+                                  tv_slice *ret_name)
+{
+    if (!tv_admin_parameter(req, "account", TV_LIT("devstoreaccount1"), ret_account) ||
+        !tv_admin_parameter(req, "table", TV_LIT(""), ret_name))
+        return NULL;
+    return tv_catalog_find(admin->tables, *ret_account, *ret_name);
+}
+
+int tv_admin_run_later(tv_admin *admin, tv_request *req, tv_task *task,
+                       bool (*run)(tv_task *task, tv_turn *turn), void (*deliver)(tv_mail *mail))
+{
+    *task = (tv_task){.mail.deliver = deliver,
+                      .run = run,
+                      .reply_to = tv_loop_mailbox(req->loop),
+                      .account = TV_LIT(""),
+                      .is_gone = &req->is_gone};
+    if (!tv_turns_submit(admin->scanners, task))
+        return tv_admin_refuse(req, 503, "too many queries wait already");
+    return 0;
+}
+
 bool tv_admin_accepts(const tv_request *req, tv_slice type)
 {
     tv_slice rest = tv_request_header(req, TV_LIT("Accept")), part;

@@ -143,25 +143,14 @@ static void on_answered(tv_mail *mail)
                                           : 200);
 }
 
-static int start(tv_admin *admin, asked *a)
-{
-    a->advisor = admin->advisor;
-    a->task = (tv_task){.mail.deliver = on_answered,
-                        .run = run,
-                        .reply_to = tv_loop_mailbox(a->req->loop),
-                        .account = TV_LIT(""),
-                        .is_gone = &a->req->is_gone};
-    if (!tv_turns_submit(admin->scanners, &a->task))
-        return tv_admin_refuse(a->req, 503, "too many queries wait already");
-    return 0;
-}
-
 int tv_admin_get_advice(tv_admin *admin, tv_request *req)
 {
     asked *a = tv_arena_alloc(&req->arena, sizeof *a);
 
-    *a = (asked){
-        .req = req, .query = {.limit = SIZE_MAX}, .params = tv_params_default(TV_EVIDENCE_RUN)};
+    *a = (asked){.req = req,
+                 .advisor = admin->advisor,
+                 .query = {.limit = SIZE_MAX},
+                 .params = tv_params_default(TV_EVIDENCE_RUN)};
     for (size_t i = 0; i < req->query.count; i++) {
         const char *why;
         tv_slice value;
@@ -174,7 +163,7 @@ int tv_admin_get_advice(tv_admin *admin, tv_request *req)
     }
     if (a->has_params && a->since.len == 0)
         return tv_admin_refuse(req, 400, "thresholds are of a run: they need since");
-    return start(admin, a);
+    return tv_admin_run_later(admin, req, &a->task, run, on_answered);
 }
 
 /* ---- POST ------------------------------------------------------------------------------------ */
@@ -183,8 +172,8 @@ int tv_admin_post_mark(tv_admin *admin, tv_request *req)
 {
     asked *a = tv_arena_alloc(&req->arena, sizeof *a);
 
-    *a = (asked){.req = req, .is_mark = true};
-    return start(admin, a);
+    *a = (asked){.req = req, .advisor = admin->advisor, .is_mark = true};
+    return tv_admin_run_later(admin, req, &a->task, run, on_answered);
 }
 
 int tv_admin_post_ignore(tv_admin *admin, tv_request *req)

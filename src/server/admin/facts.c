@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "insight/facts/facts.h"
-#include "model/catalog/catalog.h"
 #include "server/admin/admin.h"
 
 /* Facts that are taken on a scanner's thread: entities of the sample may have to be read. */
@@ -24,25 +23,10 @@ bool tv_admin_has_facts(const tv_admin *admin)
     return admin->facts != NULL;
 }
 
-/* A parameter; `otherwise` without it.  False when it cannot be decoded. */
-static bool parameter(tv_request *req, const char *name, tv_slice otherwise, tv_slice *ret_value)
+static bool find_table(tv_admin *admin, tv_request *req, taking *to)
 {
-    if (!tv_parameters_get(&req->query, &req->arena, tv_slice_of(name), ret_value))
-        return false;
-    if (ret_value->data == NULL)
-        *ret_value = otherwise;
-    return true;
-}
+    tv_container *table = tv_admin_find_table(admin, req, &to->account, &to->name);
 
-static bool find_table(const tv_admin *admin, tv_request *req, taking *to)
-{
-    tv_container *table;
-
-    if (!parameter(req, "account", TV_LIT("devstoreaccount1"), &to->account) ||
-        !parameter(req, "table", TV_LIT(""), &to->name))
-        return false;
-
-    table = tv_catalog_find(admin->tables, to->account, to->name);
     if (table == NULL)
         return false;
     to->id = table->id;
@@ -252,7 +236,7 @@ int tv_admin_get_facts(tv_admin *admin, tv_request *req)
     tv_slice parts;
 
     *t = (taking){.req = req, .facts = admin->facts, .parts = TV_FACTS_KEYS | TV_FACTS_PROPERTIES};
-    if (!parameter(req, "parts", TV_LIT("all"), &parts))
+    if (!tv_admin_parameter(req, "parts", TV_LIT("all"), &parts))
         return tv_admin_refuse(req, 400, "parts cannot be decoded");
     if (tv_slice_eq(parts, TV_LIT("counts")))
         t->parts = TV_FACTS_COUNTS_ONLY;
@@ -264,14 +248,7 @@ int tv_admin_get_facts(tv_admin *admin, tv_request *req)
     if (!find_table(admin, req, t))
         return tv_admin_refuse(req, 404, "there is no such table in this account");
 
-    t->task = (tv_task){.mail.deliver = on_taken,
-                        .run = run,
-                        .reply_to = tv_loop_mailbox(req->loop),
-                        .account = TV_LIT(""),
-                        .is_gone = &req->is_gone};
-    if (!tv_turns_submit(admin->scanners, &t->task))
-        return tv_admin_refuse(req, 503, "too many queries wait already");
-    return 0;
+    return tv_admin_run_later(admin, req, &t->task, run, on_taken);
 }
 
 int tv_admin_post_recount(tv_admin *admin, tv_request *req)

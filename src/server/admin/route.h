@@ -5,6 +5,8 @@
 #ifndef TV_SERVER_ADMIN_ROUTE_H
 #define TV_SERVER_ADMIN_ROUTE_H
 
+#include "base/turns.h"
+#include "model/catalog/catalog.h"
 #include "wire/http/request.h"
 
 typedef struct tv_admin tv_admin;
@@ -24,6 +26,19 @@ typedef struct tv_admin_route {
 
 /** One line of text as the answer; returns the status. */
 int tv_admin_refuse(tv_request *req, int status, const char *why);
+
+/** A parameter, decoded; `otherwise` without it.  False when it cannot be decoded. */
+bool tv_admin_parameter(tv_request *req, const char *name, tv_slice otherwise, tv_slice *ret_value);
+
+/** Find the table that the parameters `account` and `table` name, which are returned, too; NULL
+ * when there is none.  The caller ends with tv_container_unref. */
+tv_container *tv_admin_find_table(tv_admin *admin, tv_request *req, tv_slice *ret_account,
+                                  tv_slice *ret_name);
+
+/** For `run`: have a task, which is in the request's arena, run on a scanner's thread, which owns
+ * the request meanwhile; `deliver` answers then.  Returns what `run` returns. */
+int tv_admin_run_later(tv_admin *admin, tv_request *req, tv_task *task,
+                       bool (*run)(tv_task *task, tv_turn *turn), void (*deliver)(tv_mail *mail));
 
 /** Answer with what is in req->out, as if `run` had returned the status.  The loop's thread. */
 void tv_admin_respond(tv_request *req, int status);

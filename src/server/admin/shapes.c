@@ -46,12 +46,5 @@ int tv_admin_get_shapes(tv_admin *admin, tv_request *req)
         return tv_admin_refuse(req, 400, "the query string cannot be read");
     l->req = req;
     l->watch = admin->watch;
-    l->task = (tv_task){.mail.deliver = on_listed,
-                        .run = run,
-                        .reply_to = tv_loop_mailbox(req->loop),
-                        .account = TV_LIT(""),
-                        .is_gone = &req->is_gone};
-    if (!tv_turns_submit(admin->scanners, &l->task))
-        return tv_admin_refuse(req, 503, "too many queries wait already");
-    return 0;
+    return tv_admin_run_later(admin, req, &l->task, run, on_listed);
 }

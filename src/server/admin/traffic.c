@@ -8,7 +8,6 @@
 #include "insight/traffic/heat.h"
 #include "insight/traffic/store.h"
 #include "insight/traffic/traffic.h"
-#include "model/catalog/catalog.h"
 #include "server/admin/admin.h"
 
 enum { BUCKETS_DEFAULT = 128 };
@@ -31,16 +30,6 @@ bool tv_admin_has_traffic(const tv_admin *admin)
     return admin->traffic != NULL;
 }
 
-/* A parameter; `otherwise` without it.  False when it cannot be decoded. */
-static bool parameter(tv_request *req, const char *name, tv_slice otherwise, tv_slice *ret_value)
-{
-    if (!tv_parameters_get(&req->query, &req->arena, tv_slice_of(name), ret_value))
-        return false;
-    if (ret_value->data == NULL)
-        *ret_value = otherwise;
-    return true;
-}
-
 /* A number of seconds since 1970, as minutes. */
 static bool minute_parameter(tv_request *req, const char *name, uint32_t otherwise,
                              uint32_t *ret_minute)
@@ -48,7 +37,7 @@ static bool minute_parameter(tv_request *req, const char *name, uint32_t otherwi
     tv_slice text;
     uint64_t seconds;
 
-    if (!parameter(req, name, TV_LIT(""), &text))
+    if (!tv_admin_parameter(req, name, TV_LIT(""), &text))
         return false;
     *ret_minute = otherwise;
     if (text.len == 0)
@@ -63,14 +52,14 @@ static bool has_parameter(tv_request *req, const char *name)
 {
     tv_slice text;
 
-    return parameter(req, name, TV_NONE, &text) && text.data;
+    return tv_admin_parameter(req, name, TV_NONE, &text) && text.data;
 }
 
 static bool grain_parameter(tv_request *req, tv_grain *ret_grain)
 {
     tv_slice text;
 
-    if (!parameter(req, "grain", TV_LIT("1m"), &text))
+    if (!tv_admin_parameter(req, "grain", TV_LIT("1m"), &text))
         return false;
     *ret_grain = tv_slice_eq(text, TV_LIT("1m"))    ? TV_GRAIN_MINUTE
                  : tv_slice_eq(text, TV_LIT("10m")) ? TV_GRAIN_TEN
@@ -82,7 +71,7 @@ static bool bound_parameter(tv_request *req, const char *name, tv_slice *ret_bou
 {
     tv_slice text;
 
-    return parameter(req, name, TV_LIT(""), &text) &&
+    return tv_admin_parameter(req, name, TV_LIT(""), &text) &&
            tv_heat_bound_parse(&req->arena, text, ret_bound) == TV_OK;
 }
 
@@ -100,13 +89,8 @@ static uint64_t count_rows(tv_admin *admin, const tv_container *table, const tv_
 /* Which table; false when there is none. */
 static bool find_table(tv_admin *admin, tv_request *req, reading *to)
 {
-    tv_container *table;
+    tv_container *table = tv_admin_find_table(admin, req, &to->query.account, &to->table);
 
-    if (!parameter(req, "account", TV_LIT("devstoreaccount1"), &to->query.account) ||
-        !parameter(req, "table", TV_LIT(""), &to->table))
-        return false;
-
-    table = tv_catalog_find(admin->tables, to->query.account, to->table);
     if (table == NULL)
         return false;
     to->query.table_id = table->id;
@@ -135,10 +119,10 @@ static const char *read_parameters(tv_request *req, reading *to)
         !minute_parameter(req, "from", query->to > span ? query->to - span : 0, &query->from))
         return "from and to are seconds since 1970";
     query->is_fitted = !has_parameter(req, "from");
-    if (!parameter(req, "measure", TV_LIT("reads"), &measure) ||
+    if (!tv_admin_parameter(req, "measure", TV_LIT("reads"), &measure) ||
         !tv_traffic_measure_parse(measure, &to->measure))
         return "measure is reads, writes, deletes, bytes, scanned, conflicts, throttled or inserts";
-    if (!parameter(req, "buckets", TV_NONE, &buckets) ||
+    if (!tv_admin_parameter(req, "buckets", TV_NONE, &buckets) ||
         (buckets.data && !tv_parse_int32(buckets, &count)) || count < 1 ||
         count > TV_VIEW_BUCKETS_MAX)
         return "buckets is a number from 1 to 1536";
@@ -146,7 +130,7 @@ static const char *read_parameters(tv_request *req, reading *to)
         return "low and high are bounds as in \"keys\", their parts joined with %01";
     if (query->high.len && tv_slice_cmp(query->low, query->high) >= 0)
         return "low is below high";
-    if (!parameter(req, "format", TV_LIT("json"), &format) ||
+    if (!tv_admin_parameter(req, "format", TV_LIT("json"), &format) ||
         !(tv_slice_eq(format, TV_LIT("json")) || tv_slice_eq(format, TV_LIT("heat"))))
         return "format is json or heat";
     to->is_heat = tv_slice_eq(format, TV_LIT("heat"));
@@ -216,18 +200,6 @@ static void on_read(tv_mail *mail)
         tv_admin_respond(r->req, 200);
 }
 
-static int start(tv_admin *admin, reading *r)
-{
-    r->task = (tv_task){.mail.deliver = on_read,
-                        .run = run,
-                        .reply_to = tv_loop_mailbox(r->req->loop),
-                        .account = TV_LIT(""),
-                        .is_gone = &r->req->is_gone};
-    if (!tv_turns_submit(admin->scanners, &r->task))
-        return tv_admin_refuse(r->req, 503, "too many queries wait already");
-    return 0;
-}
-
 static int get(tv_admin *admin, tv_request *req, bool is_cell)
 {
     reading *r = tv_arena_alloc(&req->arena, sizeof *r);
@@ -248,7 +220,7 @@ static int get(tv_admin *admin, tv_request *req, bool is_cell)
         r->query.measures = (1u << TV_MEASURES) - 1;
         r->is_heat = false;
     }
-    return start(admin, r);
+    return tv_admin_run_later(admin, req, &r->task, run, on_read);
 }
 
 int tv_admin_get_traffic(tv_admin *admin, tv_request *req)

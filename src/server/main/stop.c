@@ -32,18 +32,9 @@ static void watch_stop(tv_background *thread, void *ctx)
     _exit(EXIT_NO_ANSWER);
 }
 
-void tv_server_stop(tv_server *server)
+/* What clients ask for, and what is done by itself. */
+static void stop_work(tv_server *server, int grace_ms)
 {
-    bool was_running = server->is_running, has_pool = server->pool != NULL;
-    int grace_ms = server->config.test.grace_ms ? server->config.test.grace_ms : STOP_GRACE_MS;
-    tv_background stop_watch;
-
-    if (was_running)
-        tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", grace_ms);
-    if (has_pool)
-        tv_background_start(
-            &stop_watch,
-            &(tv_background_options){.name = "tv-stop-watch", .run = watch_stop, .ctx = server});
     if (server->scanners)
         tv_turns_finish(server->scanners);
     tv_backup_stop(server->admin.backup);
@@ -61,6 +52,11 @@ void tv_server_stop(tv_server *server)
     tv_catalog_close(server->queue_catalog);
     tv_catalog_close(server->blob_catalog);
     tv_facts_stop(server->facts);
+}
+
+/* What that was done with, threads first. */
+static void free_parts(tv_server *server)
+{
     for (int i = 0; i < server->loop_count; i++)
         tv_outbox_free(server->outboxes[i]);
     tv_workers_free(server->readers);
@@ -79,6 +75,22 @@ void tv_server_stop(tv_server *server)
         tv_sessions_close(server->admin.sessions);
     tv_admin_token_close(&server->admin.token);
     tv_budget_free(server->budget); /* nothing is left that could hold any */
+}
+
+void tv_server_stop(tv_server *server)
+{
+    bool was_running = server->is_running, has_pool = server->pool != NULL;
+    int grace_ms = server->config.test.grace_ms ? server->config.test.grace_ms : STOP_GRACE_MS;
+    tv_background stop_watch;
+
+    if (was_running)
+        tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", grace_ms);
+    if (has_pool)
+        tv_background_start(
+            &stop_watch,
+            &(tv_background_options){.name = "tv-stop-watch", .run = watch_stop, .ctx = server});
+    stop_work(server, grace_ms);
+    free_parts(server);
     tv_extents_close(server->extents);
     tv_tls_free(server->tls);
     tv_engine_close(server->engine);

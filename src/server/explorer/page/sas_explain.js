@@ -1,5 +1,6 @@
 // Why a request would be refused with a shared access signature: what the server looks at, in its order.
 
+import { decoded, urlOf } from './address.js';
 import { when } from './sas_text.js';
 
 /**
@@ -82,13 +83,13 @@ export function readRequest(text, at, endpoints) {
   const service = at.kind === 'account' ? at.service : at.kind;
   let path = target;
   Object.assign(wanted, { service });
-  if (/^https?:/i.test(target)) {
-    const url = new URL(target);
+  const url = /^https?:/i.test(target) ? urlOf(target) : null;
+  if (url) {
     wanted.isTls = url.protocol === 'https:';
     wanted.service = Object.keys(endpoints || {}).find(kind => new URL(endpoints[kind]).host === url.host) || service;
     path = url.pathname + url.search;
   }
-  const [name, search = ''] = path.split('?'), parts = decodeURIComponent(name).split('/').filter(Boolean);
+  const [name, search = ''] = path.split('?'), parts = decoded(name).split('/').filter(Boolean);
   if (parts[0] === at.account) parts.shift();
   wanted.query = new URLSearchParams(search);
   if (!wanted.service) wanted.service = /^(Tables\b|\$batch)|\(/.test(parts[0] || '') ? 'table' : parts[1] === 'messages' ? 'queue' : 'blob';

@@ -1,5 +1,7 @@
 // Shared access signatures: their fields, what is signed, and what they allow in words.
 
+import { decoded, urlOf } from './address.js';
+
 /** Layouts of what is signed that differ; the first is what the maker takes. */
 export const VERSIONS = ['2021-12-02', '2020-12-06', '2018-11-09', '2015-04-05', '2015-02-21', '2013-08-15'];
 
@@ -40,14 +42,13 @@ export const tokenOf = (fields, signature) => Object.entries({ ...fields, sig: s
 
 /** {kind, account, container, blob, fields} of a URL or of a token alone; null when it is neither. */
 export function readToken(text, fallbackAccount, endpoints = {}) {
-  let url = null, query = text.trim().replace(/^\?/, '');
-  try { url = new URL(text.trim()); query = url.search.slice(1); } catch { /* a token */ }
+  const url = urlOf(text.trim()), query = url ? url.search.slice(1) : text.trim().replace(/^\?/, '');
   const fields = Object.fromEntries(new URLSearchParams(query.replace(/\+/g, '%2B')));
   if (!fields.sig || !fields.sv) return null;
   const at = { account: fallbackAccount, container: '', blob: '', fields };
   if (url) {
     const host = url.hostname.split('.'), isHostStyle = ['table', 'queue', 'blob'].includes(host[1]);
-    const parts = url.pathname.split('/').filter(Boolean).map(decodeURIComponent);
+    const parts = url.pathname.split('/').filter(Boolean).map(decoded);
     at.account = isHostStyle ? host[0] : parts.shift() || fallbackAccount;
     at.container = parts.shift() || '';
     at.blob = parts.join('/');

@@ -2,6 +2,7 @@
 
 import { h, put, putAgain, icon, s, say, toast, dialog, closeLeftDialogs } from './dom.js';
 import * as api from './api.js';
+import { decoded } from './address.js';
 import { tableNames, factsOf, refreshTree, itemsOf, treeBox, filterField, drawTree, setUpTree, treePause, problemOfServer } from './tree.js';
 
 const root = document.getElementById('app');
@@ -21,7 +22,7 @@ function switchTheme() {
 
 export function readRoute() {
   const [path, query] = (location.hash.slice(2) || 'start').split('?');
-  return { parts: path.split('/').map(part => decodeURIComponent(part)), query: new URLSearchParams(query || '') };
+  return { parts: path.split('/').map(decoded), query: new URLSearchParams(query || '') };
 }
 
 /** The address of a view: link('t', 'People', 'rows', {f: "Age gt 3"}). */

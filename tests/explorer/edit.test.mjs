@@ -454,6 +454,40 @@ test("a conflict shows base, yours and theirs", async () => {
   await close(page);
 });
 
+test("what is refused or cannot be read leaves the editor with what was typed, and Save", async () => {
+  const page = await open({ expected: [/412|500/] });
+  await makeTable(page, "Refused", ["HR"], 2);
+  await go(page, "t/Refused/rows", ".gr");
+  await page.focus(".grid");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".editor");
+  await ask(page, "PATCH", entity("Refused", "HR", "r00000"), '{"Age":77}', { "if-match": "*" });
+  await page.fill('.prop input[aria-label="Name"]', "mine");
+  await page.click(".editor >> text=Delete");
+  await toastSays(page, /Not deleted: it has been changed/);
+  assert.equal(await page.inputValue('.prop input[aria-label="Name"]'), "mine");
+  // Theirs is to be read for the comparison, and cannot be.
+  const sick = (route) => route.request().method() === "GET" ? route.fulfill({ status: 500, body: "sick" }) : route.continue();
+  await page.route("**/Refused(*", sick);
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector(".editor .trouble >> text=sick");
+  assert.equal(await page.inputValue('.prop input[aria-label="Name"]'), "mine");
+  await page.unroute("**/Refused(*", sick);
+  await page.click(".editor .primary");
+  await page.waitForSelector("dialog .conflict");
+  // What is written is said to be, also when it cannot be read again; and can be undone.
+  await page.route("**/Refused(*", sick);
+  await page.click("dialog .btn.primary");
+  await toastSays(page, /r00000 saved/);
+  await page.waitForSelector(".gr >> text=mine");
+  await page.unroute("**/Refused(*", sick);
+  assert.deepEqual(JSON.parse((await ask(page, "GET", entity("Refused", "HR", "r00000"))).text).Name, "mine");
+  await page.click(".toast button");
+  await toastSays(page, /Undone/);
+  await page.waitForSelector(".gr >> text=name 0");
+  await close(page);
+});
+
 test("a selection is deleted and put back", async () => {
   const page = await open();
   await makeTable(page, "Gone", ["a", "b"], 4);

@@ -12,7 +12,7 @@ const NAME = /^[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}\p{Cf}_]*$/u;
 const nameProblem = name => !name ? 'A property needs a name.' : name.length > NAME_MAX ? 'A name has at most 255 characters.' : !NAME.test(name) ? 'A name has letters, digits and _ and begins with no digit.' : ['Timestamp', ...KEYS].includes(name) ? 'This name is the service\'s own.' : '';
 const keyProblem = text => /[/\\#?\u0000-\u001f\u007f-\u009f]/.test(text) ? 'A key has no / \\ # ? and no control characters.' : text.length > 1024 / 2 ? 'A key has at most 1 KiB.' : '';
 
-/** Delete one, with undo. */
+/** Delete one, with undo; whether it is gone. */
 export async function removeEntity(table, entity, after) {
   try {
     await api.deleteEntity(table, entity.partition, entity.row, entity.etag);
@@ -20,8 +20,10 @@ export async function removeEntity(table, entity, after) {
       try { await api.insertEntity(table, entity.properties); toast('Put back'); } catch (trouble) { toast(trouble.code === 'EntityAlreadyExists' ? 'Not undone: there is another one now.' : trouble.message); }
       after?.();
     });
+    return true;
   } catch (trouble) {
     toast(trouble.status === 412 ? 'Not deleted: it has been changed since it was read.' : trouble.message);
+    return false;
   }
 }
 
@@ -205,40 +207,44 @@ export class Editor {
   }
 
   async remove() {
-    await removeEntity(this.table, this.base, () => this.on.removed());
+    if (!await removeEntity(this.table, this.base, () => this.on.removed())) return;
     this.on.removed();
     this.on.close();
   }
 
-  async save(etag) {
+  /** Whatever goes wrong, what was typed is still there, and so is Save. */
+  async save() {
     this.saveButton.disabled = true;
     put(this.trouble);
     try {
-      if (this.isInsert) await this.insert();
-      else await this.update(etag);
+      try { await (this.isInsert ? this.insert() : this.update()); } catch (trouble) {
+        if (this.isInsert || ![404, 412].includes(trouble.status)) throw trouble;
+        await (trouble.status === 412 ? this.conflict() : this.deletedMeanwhile());
+      }
     } catch (trouble) {
-      if (trouble.status === 412 && !this.isInsert) { await this.conflict(); return; }
-      if (trouble.status === 404 && !this.isInsert) { await this.deletedMeanwhile(); return; }
       put(this.trouble, h('div', { class: 'trouble' }, h('b', null, trouble.code), ' ', trouble.message));
       this.changed();
     }
   }
 
+  /** What was written, as the service has it; it is written all the same when it cannot be read now. */
+  async written(properties, etag) {
+    const [partition, row] = KEYS.map(name => properties.get(name).value);
+    try { return await api.getEntity(this.table, partition, row); } catch { return { partition, row, etag, properties }; }
+  }
+
   async insert() {
-    const properties = this.properties();
-    await api.insertEntity(this.table, properties);
-    const entity = await api.getEntity(this.table, properties.get('PartitionKey').value, properties.get('RowKey').value);
+    const properties = this.properties(), entity = await this.written(properties, await api.insertEntity(this.table, properties));
     this.done(entity, `${visible(entity.partition)} / ${visible(entity.row)} inserted`, async () => {
       await api.deleteEntity(this.table, entity.partition, entity.row, entity.etag);
       this.on.removed();
     });
   }
 
-  async update(etag = this.base.etag) {
+  async update() {
     const before = this.base, keys = KEYS.map(name => [name, before.properties.get(name)]);
     const sent = this.sentHow === 'merge' ? new Map([...keys, ...this.properties(this.rows.filter(row => row.isChanged))]) : this.properties();
-    await api.writeEntity(this.table, this.sentHow, sent, etag);
-    const entity = await api.getEntity(this.table, before.partition, before.row);
+    const entity = await this.written(this.properties(), await api.writeEntity(this.table, this.sentHow, sent, before.etag));
     this.done(entity, `${visible(entity.partition)} / ${visible(entity.row)} saved`, async () => {
       await api.writeEntity(this.table, 'replace', before.properties, entity.etag);
       this.on.saved(await api.getEntity(this.table, before.partition, before.row));
@@ -298,13 +304,14 @@ export class Editor {
       if (value) merged.set(name, value); else merged.delete(name);
     }
     const before = theirs;
+    let etag;
     try {
-      await api.writeEntity(this.table, 'replace', merged, theirs.etag);
+      etag = await api.writeEntity(this.table, 'replace', merged, theirs.etag);
     } catch (trouble) {
       if (trouble.status === 412) { await this.conflict(); return; }
       throw trouble;
     }
-    const entity = await api.getEntity(this.table, before.partition, before.row);
+    const entity = await this.written(merged, etag);
     this.done(entity, `${visible(entity.partition)} / ${visible(entity.row)} saved`, async () => {
       await api.writeEntity(this.table, 'replace', before.properties, entity.etag);
       this.on.saved(await api.getEntity(this.table, before.partition, before.row));

@@ -28,7 +28,7 @@ async function remove(table) {
   const facts = factsOf(table);
   const what = facts ? ` and its ${plural(facts.entities, 'entity', 'entities')}` : '';
   if (!await ask(`Delete ${table}${what}? This cannot be undone.`, `Delete ${table}`)) return;
-  await api.deleteTable(table);
+  try { await api.deleteTable(table); } catch (trouble) { toast(trouble.message); return; }
   toast(`${table} deleted`);
   location.hash = link('start');
   refreshTree();

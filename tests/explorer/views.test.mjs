@@ -1,7 +1,7 @@
 // Every view: loads by its address, has nothing axe objects to, fits small and large windows.
 
 import assert from "node:assert/strict";
-import { ask, base, close, go, makeTable, open, RULES, tablePath, test, violations } from "./page.mjs";
+import { ask, base, close, control, go, makeTable, open, RULES, tablePath, test, violations } from "./page.mjs";
 
 const VIEWS = {
   start: ".ends", account: ".list", "t/People/rows": ".gr", "t/People/rows?f=Age%20gt%2030": ".gr", "t/People/heat": ".hbar .legend", "t/People/shapes": ".pad", "t/People/advice": ".adv",
@@ -62,6 +62,43 @@ test("an address that leads nowhere says so", async () => {
   const page = await open();
   await go(page, "nothing/here");
   assert.match(await page.textContent("main"), /There is no page at #\/nothing\/here/);
+  await close(page);
+});
+
+test("an address that was cut off in an encoding is shown as it stands", async () => {
+  const page = await open({ expected: [/40[04]/] });
+  for (const [address, words] of [["t/Sales%2", /Sales%2/], ["b/photos/%E4", /%E4/], ["%", /There is no page at #\/%\./], ["t/Sales/rows?f=%", /Sales/]]) {
+    await go(page, address);
+    assert.match(await page.textContent("main"), words, address);
+    await page.reload();
+    await page.waitForSelector("main h1");
+    assert.match(await page.textContent("main"), words, `${address}, loaded again`);
+  }
+  await go(page, "sas/explain", ".putbox");
+  await page.fill(".putbox textarea", "http://127.0.0.1:10002/a/%2?sv=2021-12-02&sig=x");
+  for (const typed of ["GET /%", "GET http://", "GET /a"]) {
+    await page.fill(".putbox >> text=Would this request >> input", typed);
+    await page.waitForSelector(`.verdictline code:text-is("${typed}")`);
+  }
+  await close(page);
+});
+
+test("who logs out has no session any more, in this tab, in others and on the server", async () => {
+  const page = await open({ expected: [/401/] }), other = await page.context().newPage();
+  await other.goto(`${base}/#/server`);
+  await other.waitForSelector(".chart");
+  const word = await page.evaluate(() => localStorage.getItem("tavola.page"));
+  await go(page, "t/Sales/rows");
+  await page.click(".foot >> text=Log out");
+  await page.waitForSelector(".login >> text=tavola server url");
+  assert.equal(await page.evaluate(() => localStorage.getItem("tavola.page")), null);
+  const status = await page.evaluate(async (kept) => (await fetch("/api/hello", { headers: { "x-tavola-page": kept } })).status, word);
+  assert.equal(status, 401);
+  await other.waitForSelector(".lost:not([hidden]) >> text=This session has ended");
+  const { link } = await control("/link");
+  await page.goto(`${base}/#/login/${link}`);
+  await page.waitForSelector(".ends");
+  await other.waitForFunction(() => document.querySelector(".lost").hidden);
   await close(page);
 });
 

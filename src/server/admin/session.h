@@ -30,7 +30,7 @@ enum {
 };
 
 #define TV_SESSION_LINK_TICKS (15 * 60 * TV_TICKS_PER_SECOND)
-#define TV_SESSION_TICKS (7 * 24 * 3600 * TV_TICKS_PER_SECOND)
+#define TV_SESSION_TICKS (24 * 3600 * TV_TICKS_PER_SECOND) /* after its last use */
 
 typedef struct tv_session_entry {
     unsigned char digest[TV_SESSION_DIGEST_BYTES];

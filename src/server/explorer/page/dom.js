@@ -106,6 +106,7 @@ const PATHS = {
   plus: 'M8 3v10M3 8h10',
   pin: 'M5 2.5h6l-1 4 2 2.5H4l2-2.5zM8 9v5',
   check: 'M3 8.5l3.2 3L13 4.5',
+  leave: 'M9.5 2.5H3v11h6.5M6.5 8h7M11 5.5L13.5 8 11 10.5',
   folder: 'M2 4h4.5L8 5.8h6v7H2z',
   file: 'M4 2h5l3 3v9H4zM9 2v3h3',
   bin: 'M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 9h5.8l.6-9',

@@ -84,9 +84,11 @@ function drawFoot() {
     entry('advice', 'bulb', 'Advice', adviceCount > 0 && h('span', { class: 'badge', role: 'img', 'aria-label': `${adviceCount} findings` }, adviceCount)),
     entry('sas', 'key', 'Shared access'),
     entry('server', 'pulse', 'Server', h('span', { class: api.serverIsLost() ? 'dot bad' : 'dot', role: 'img', 'aria-label': api.serverIsLost() ? 'no answer' : 'up' })),
-    entry('start', 'home', 'Connect'));
+    entry('start', 'home', 'Connect'),
+    h('button', { class: 'node', onclick: logOut }, icon('leave'), h('span', { class: 'nm' }, 'Log out')));
 }
 export function setAdviceCount(number) { adviceCount = number; drawFoot(); }
+const logOut = () => api.logout().catch(trouble => toast(trouble.message));
 
 function accountMenu() {
   const select = h('select', { class: 'acct', 'aria-label': 'Account', onchange: () => { api.useAccount(select.value); location.hash = link('start'); refreshTree(); } },
@@ -194,7 +196,7 @@ export async function goTo() {
     ...itemsOf('queue').map(({ name }) => ({ name, kind: 'queue', href: link('q', name) })),
     ...itemsOf('blob').map(({ name }) => ({ name, kind: 'container', href: link('c', name) })),
     ...[['Advice', 'advice'], ['Server', 'server'], ['Connect', 'start'], ['Shared access', 'sas'], ['Account', 'account'], ['Service settings', 'settings'], ['Requests', 'requests'], ['Keys', 'help']].map(([name, id]) => ({ name, kind: 'page', href: link(id) })),
-    { name: 'Switch between light and dark', kind: 'action', act: switchTheme },
+    { name: 'Switch between light and dark', kind: 'action', act: switchTheme }, { name: 'Log out', kind: 'action', act: logOut },
   ];
   const fits = (name, wanted) => { let at = 0; for (const c of name.toLowerCase()) if (c === wanted[at]) at++; return at >= wanted.length; };
   const href = await dialog('Go to', close => {
@@ -295,11 +297,12 @@ function waitForServer() {
 }
 
 // A session ends with the server.  What is on screen stays, and goes on with the next one.
-const sessionHasEnded = () => ['This session has ended, as it does when the server is started again. Run ', h('code', null, 'tavola server url'),
+const sessionHasEnded = () => ['This session has ended, as it does when the server is started again, a day after its last use and by logging out. Run ', h('code', null, 'tavola server url'),
   ' and open the link in this browser: this page then goes on.'];
 
 api.onChange(change => {
-  if (change === 'left' || (change === 'login' && !hello)) askForLink();
+  if (change === 'left') { leaveView(); askForLink('You have logged out, and this session has ended.'); }
+  else if (change === 'login' && !hello) askForLink();
   else if (change === 'back') { lostBar.hidden = true; if (!hello) return; drawFoot(); refreshTree().catch(() => {}); if (!stays) render(); }
   else { lostBar.hidden = false; put(lostBar, ...(change === 'login' ? sessionHasEnded() : ['The server does not answer. Trying again in 3 s.'])); drawFoot(); waitForServer(); }
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { ask, before, close, dialogIsGone, go, makeTable, open, RULES, test, toastSays, violations } from "./page.mjs";
 
-const VIEWS = { start: ".ends", account: ".list", "t/People/rows": ".gr", "t/People/heat": ".hbar .legend", "t/People/shapes": ".pad", "t/People/advice": ".adv", "t/People/facts": ".pad", "t/People/batch": ".op", "t/People/io": ".io", "t/People/access": ".list", "q/jobs": ".putbox", "c/photos": ".pad", advice: ".adv", sas: ".sasout pre", "sas/explain": ".putbox", server: ".chart", help: ".keys" };
+const VIEWS = { start: ".ends", account: ".list", "t/People/rows": ".gr", "t/People/heat": ".hbar .legend", "t/People/shapes": ".pad", "t/People/advice": ".adv", "t/People/facts": ".pad", "t/People/batch": ".op", "t/People/io": ".io", "t/People/access": ".list", "q/jobs": ".putbox", "c/photos": ".pad", "access/blob/photos": ".list", advice: ".adv", sas: ".sasout pre", "sas/explain": ".putbox", server: ".chart", help: ".keys" };
 
 before(async () => {
   const page = await open();

@@ -30,7 +30,8 @@ before(async () => {
   for (let i = 0; i < 3; i++) await control("/clock/10000");
   await ask(page, "PUT", "/api/queue/devstoreaccount1/orders-to-ship");
   for (const text of ["aGVsbG8=", "eyJvcmRlciI6IDEyMywgImNpdHkiOiAiQmVybGluIn0="]) await ask(page, "POST", "/api/queue/devstoreaccount1/orders-to-ship/messages", `<QueueMessage><MessageText>${text}</MessageText></QueueMessage>`, { "content-type": "application/xml" });
-  await ask(page, "PUT", "/api/blob/devstoreaccount1/photos?restype=container");
+  await ask(page, "PUT", "/api/queue/devstoreaccount1/orders-to-ship?comp=acl", `<SignedIdentifiers><SignedIdentifier><Id>workers</Id><AccessPolicy><Start>2026-01-01T00:00:00Z</Start><Expiry>2027-01-01T00:00:00Z</Expiry><Permission>rp</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>`, { "content-type": "application/xml" });
+  await ask(page, "PUT", "/api/blob/devstoreaccount1/photos?restype=container", undefined, { "x-ms-meta-OwnedBy": "Ada Lovelace" });
   for (const name of ["2026/a.txt", "read me first.txt", "a-name-that-is-quite-long-because-somebody-likes-to-be-exact-about-it.json"]) await ask(page, "PUT", `/api/blob/devstoreaccount1/photos/${encodeURIComponent(name)}`, "hello", { "x-ms-blob-type": "BlockBlob", "content-type": "text/plain" });
   await close(page);
 });
@@ -51,7 +52,7 @@ const VIEWS = {
   "rows, insert": ["t/Staff/rows", ".gr", async (page) => { await page.click(".top >> text=Insert"); await page.waitForSelector(".editor"); }],
   heat: ["t/SensorReadings/heat", ".hbar .legend"], queries: ["t/Staff/shapes", ".list"], "advice of a table": ["t/Staff/advice", ".adv .cbtn", async (page) => { await page.click(".cbtn"); await page.waitForSelector(".finding .in"); }],
   facts: ["t/Staff/facts", ".facts .list"], batch: ["t/Staff/batch", ".op"], io: ["t/Staff/io", ".io"], access: ["t/Staff/access", ".list"],
-  queue: ["q/orders-to-ship", ".putbox"], container: ["c/photos", ".list"], advice: ["advice", ".adv"], sas: ["sas", ".sasout pre"], "sas, explained": ["sas/explain", ".putbox"], server: ["server", ".chart"], help: ["help", ".keys"],
+  queue: ["q/orders-to-ship", ".putbox"], "queue, access": ["access/queue/orders-to-ship", ".list"], container: ["c/photos", ".list"], "container, access": ["access/blob/photos", ".list"], advice: ["advice", ".adv"], sas: ["sas", ".sasout pre"], "sas, explained": ["sas/explain", ".putbox"], server: ["server", ".chart"], help: ["help", ".keys"],
 };
 
 // What the reference has of each view.

@@ -227,6 +227,95 @@ const PROPERTIES = "?restype=service&comp=properties";
 const settingsOf = async (page, kind) => (await ask(page, "GET", `/api/${kind}/devstoreaccount1/${PROPERTIES}`)).text;
 const rule = (page, number) => page.locator("fieldset.card").nth(number - 1);
 
+/** What lists say of the metadata of a queue or a container, and what its ACL says. */
+const metadataOf = async (page, kind, name) => /<Metadata>(.*?)<\/Metadata>/.exec((await ask(page, "GET", `/api/${kind}/devstoreaccount1/?comp=list&include=metadata&prefix=${name}`)).text)?.[1] || "";
+const aclOf = async (page, kind, name) => page.evaluate(async ([path, word]) => {
+  const reply = await fetch(path, { headers: { "x-tavola-page": word, "x-ms-version": "2021-12-02" } });
+  return { text: await reply.text(), level: reply.headers.get("x-ms-blob-public-access") };
+}, [`/api/${kind}/devstoreaccount1/${name}?${kind === "blob" ? "restype=container&" : ""}comp=acl`, await page.evaluate(() => localStorage.getItem("tavola.page"))]);
+
+test("metadata and stored policies of a queue are shown and set", async () => {
+  const page = await open();
+  await makeQueue(page, "errands2"); // whose name only begins like the other's
+  await ask(page, "PUT", queuePath("errands"));
+  await ask(page, "PUT", queuePath("errands?comp=metadata"), undefined, { "x-ms-meta-OwnedBy": "Ada" });
+  await go(page, "q/errands", ".putbox");
+  await page.click(".tabs >> text=Metadata and access");
+  await page.waitForSelector("[aria-label='Name 1']");
+  assert.deepEqual([await page.inputValue("[aria-label='Name 1']"), await page.inputValue("[aria-label='Value 1']")], ["OwnedBy", "Ada"]);
+  assert.deepEqual(await violations(page), []);
+  await page.click("main form >> text=/^Add$/");
+  await page.keyboard.type("Team");
+  await page.fill("[aria-label='Value 2']", "Shipping");
+  await page.click("text=Save metadata");
+  await toastSays(page, /Metadata saved/);
+  assert.match(await metadataOf(page, "queue", "errands"), /<OwnedBy>Ada<\/OwnedBy><Team>Shipping<\/Team>/);
+  // Again, without reading it in between.
+  await page.click("[aria-label='Remove OwnedBy']");
+  await page.click("text=Save metadata");
+  await toastSays(page, /Metadata saved/);
+  assert.equal(await metadataOf(page, "queue", "errands"), "<Team>Shipping</Team>");
+  await page.click("text=Add a policy");
+  await page.fill("[aria-label='Name of policy 1']", "workers");
+  await page.click("tr:has([aria-label='Name of policy 1']) >> text=get and delete");
+  await page.fill("[aria-label='Expiry of policy 1, UTC']", "2030-01-01T00:00:01");
+  await page.click("main >> text=/^Save$/");
+  await toastSays(page, /Policies saved/);
+  assert.match((await aclOf(page, "queue", "errands")).text, /<Id>workers<\/Id>.*2030-01-01T00:00:01.*<Permission>rp<\/Permission>/);
+  await page.click("[aria-label='Remove policy 1']");
+  await page.click("main >> text=/^Save$/");
+  await toastSays(page, /Policies saved/);
+  assert.doesNotMatch((await aclOf(page, "queue", "errands")).text, /workers/);
+  // Somebody else was faster: nothing is written.
+  await ask(page, "PUT", queuePath("errands?comp=metadata"), undefined, { "x-ms-meta-Team": "Returns" });
+  await page.fill("[aria-label='Value 1']", "Mine");
+  await page.click("text=Save metadata");
+  await page.waitForSelector("text=Somebody else has changed this");
+  assert.equal(await metadataOf(page, "queue", "errands"), "<Team>Returns</Team>");
+  assert.equal(await page.getAttribute("#tree [aria-current]", "href"), "#/q/errands");
+  await close(page);
+});
+
+test("metadata, public access and stored policies of a container are shown and set", async () => {
+  const page = await open(), { blob } = await endpoints(page);
+  const asStranger = async (path) => (await fetch(`${blob}/${path}`)).status;
+  await ask(page, "PUT", blobPath("shelf?restype=container"), undefined, { "x-ms-meta-Kind": "books" });
+  await putBlob(page, "shelf/a.txt", "hello");
+  await go(page, "c/shelf", ".list");
+  await page.click(".tabs >> text=Metadata and access");
+  await page.waitForSelector("[aria-label='Name 1']");
+  assert.equal(await page.inputValue("[aria-label='Value 1']"), "books");
+  await page.fill("[aria-label='Value 1']", "maps");
+  await page.press("[aria-label='Value 1']", "Enter");
+  await toastSays(page, /Metadata saved/);
+  assert.equal(await metadataOf(page, "blob", "shelf"), "<Kind>maps</Kind>");
+  assert.deepEqual([await asStranger("shelf/a.txt"), await asStranger("shelf?restype=container&comp=list")], [404, 404]);
+  await page.click("text=Everybody may read a blob");
+  await page.click("text=Add a policy");
+  await page.click("text=Save access");
+  await toastSays(page, /Access saved/);
+  assert.deepEqual([await asStranger("shelf/a.txt"), await asStranger("shelf?restype=container&comp=list")], [200, 404]);
+  // A policy that goes leaves the public access as it is.
+  await page.click("[aria-label='Remove policy 1']");
+  await page.click("text=Save access");
+  await toastSays(page, /Access saved/);
+  const { text, level } = await aclOf(page, "blob", "shelf");
+  assert.deepEqual([level, /policy1/.test(text)], ["blob", false]);
+  await page.click("text=Everybody may list");
+  await page.click("text=Save access");
+  await toastSays(page, /Access saved/);
+  assert.equal(await asStranger("shelf?restype=container&comp=list"), 200);
+  await page.reload();
+  await page.waitForSelector("[aria-label='Public access'] :checked");
+  assert.match(await page.textContent("label:has(:checked)"), /Everybody may list/);
+  await page.click("text=Nobody without the key");
+  await page.click("text=Save access");
+  await toastSays(page, /Access saved/);
+  assert.equal(await asStranger("shelf/a.txt"), 404);
+  assert.equal(await page.getAttribute("#tree [aria-current]", "href"), "#/c/shelf");
+  await close(page);
+});
+
 test("CORS rules of a service are set, and browsers are answered by them", async () => {
   const page = await open({ expected: [/400/] });
   const { queue } = await endpoints(page);

@@ -5,7 +5,7 @@ import { ask, base, close, control, go, makeTable, open, RULES, tablePath, test,
 
 const VIEWS = {
   start: ".ends", account: ".list", "t/People/rows": ".gr", "t/People/rows?f=Age%20gt%2030": ".gr", "t/People/heat": ".hbar .legend", "t/People/shapes": ".pad", "t/People/advice": ".adv",
-  "t/People/facts": ".pad", "t/People/batch": ".op", "t/People/io": ".io", "t/People/access": ".list", "q/jobs": ".putbox", "c/photos": ".pad", "b/photos/2026/a.txt": ".field.text", "settings/blob": ".settings form", requests: "[aria-label='Service']", advice: ".adv", sas: ".sasout pre", "sas/explain": ".putbox", server: ".chart", help: ".keys",
+  "t/People/facts": ".pad", "t/People/batch": ".op", "t/People/io": ".io", "t/People/access": ".list", "q/jobs": ".putbox", "access/queue/jobs": ".list", "c/photos": ".pad", "access/blob/photos": ".list", "b/photos/2026/a.txt": ".field.text", "settings/blob": ".settings form", requests: "[aria-label='Service']", advice: ".adv", sas: ".sasout pre", "sas/explain": ".putbox", server: ".chart", help: ".keys",
 };
 
 let isFilled = false;

@@ -11,6 +11,9 @@ export class Trouble extends Error {
   }
 }
 
+/** Where the service knows no condition: what is to be changed is not what was read any more. */
+export const changedMeanwhile = () => new Trouble(412, 'Changed', 'Somebody else has changed this since it was read. Nothing was written: load the page again.');
+
 let word = localStorage.getItem('tavola.page') || '';
 const listeners = new Set();
 
@@ -92,11 +95,11 @@ export async function login(link) {
   localStorage.setItem('tavola.page', word);
 }
 
+/** End the session, here and on the server. */
 export async function logout() {
   try { await send('POST', '/api/logout'); } catch (trouble) { if (trouble.status !== 401) throw trouble; } // it has ended already
   word = '';
   localStorage.removeItem('tavola.page');
-/** End the session, here and on the server. */
   tell('left');
 }
 
@@ -301,8 +304,10 @@ export async function metricsBefore(after, signal) {
 
 // --- queues and blobs: their protocols are XML ---
 
-export const queuePath = (rest = '') => `/api/queue/${account}${rest}`;
-export const blobPath = (rest = '') => `/api/blob/${account}${rest}`;
+/** `kind`: table, queue or blob. */
+export const servicePath = kind => `/api/${kind}/${account}`;
+export const queuePath = (rest = '') => `${servicePath('queue')}${rest}`;
+export const blobPath = (rest = '') => `${servicePath('blob')}${rest}`;
 const OTHER_HEADERS = { 'x-ms-version': '2021-12-02' };
 
 /** A request to a queue or blob: the reply, or a Trouble. */

@@ -4,9 +4,8 @@ import { h, put, bytes, plural, toast, ask, instant, visible } from './dom.js';
 import * as api from './api.js';
 import * as blobs from './blobs.js';
 import { topBar, link, troubleBox } from './shell.js';
+import { isHeaderText, metadataForm } from './metadata.js';
 import { editable, textEditor, TEXT_MAX } from './blob_text.js';
-
-const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export const blobLink = (container, name, snapshot = '') => link('b', container, ...name.split('/'), { s: snapshot });
 export const folderLink = (container, prefix) => link('c', container, ...prefix.split('/'));
@@ -62,35 +61,12 @@ function properties(blob, save) {
   const fields = EDITED.map(name => h('input', { class: 'field mono', type: 'text', 'aria-label': name, value: blob.headers[name], disabled: !!blob.snapshot, autocomplete: 'off' })), problem = h('span', { class: 'bad', role: 'alert' });
   const submit = event => {
     event.preventDefault();
-    const bad = fields.findIndex(field => !blobs.isHeaderText(field.value));
+    const bad = fields.findIndex(field => !isHeaderText(field.value));
     put(problem, bad >= 0 && `${EDITED[bad]} has characters that a header cannot have.`);
     if (bad < 0) save({ ...blob.headers, ...Object.fromEntries(EDITED.map((name, i) => [name, fields[i].value.trim()])) });
   };
   return h('form', { class: 'pairs', onsubmit: submit }, EDITED.map((name, i) => h('label', null, h('span', null, name), fields[i])),
     !blob.snapshot && h('div', { class: 'row' }, h('button', { class: 'btn', type: 'submit' }, 'Save properties'), problem));
-}
-
-const metadataProblem = rows => {
-  const bad = rows.find(([name, value]) => !NAME.test(name) || !blobs.isHeaderText(value) || value.trim() === '');
-  if (bad) return !NAME.test(bad[0]) ? 'A name has letters, digits and _ and begins with no digit.' : `${bad[0]}: a value has printable characters of ASCII, at least one.`;
-  return new Set(rows.map(([name]) => name.toLowerCase())).size < rows.length ? 'Names differ in more than their case.' : '';
-};
-
-function metadata(blob, save) {
-  const rows = blob.metadata.map(pair => [...pair]), list = h('div', { class: 'pairs' }), problem = h('span', { class: 'bad', role: 'alert' });
-  const draw = () => put(list, rows.length === 0 && h('p', { class: 'muted' }, 'None.'), rows.map((row, i) => h('div', { class: 'pair' },
-    h('input', { class: 'field mono', type: 'text', 'aria-label': `Name ${i + 1}`, value: row[0], disabled: !!blob.snapshot, oninput: event => { row[0] = event.target.value; } }),
-    h('input', { class: 'field mono', type: 'text', 'aria-label': `Value ${i + 1}`, value: row[1], disabled: !!blob.snapshot, oninput: event => { row[1] = event.target.value; } }),
-    !blob.snapshot && h('button', { class: 'btn quiet small', type: 'button', 'aria-label': `Remove ${row[0] || `name ${i + 1}`}`, onclick: () => { rows.splice(i, 1); draw(); (list.querySelector('input') || add).focus(); } }, 'Remove'))));
-  const add = h('button', { class: 'btn', type: 'button', onclick: () => { rows.push(['', '']); draw(); list.lastElementChild.querySelector('input').focus(); } }, 'Add');
-  const submit = event => {
-    event.preventDefault();
-    const why = metadataProblem(rows);
-    put(problem, why);
-    if (!why) save(rows.map(([name, value]) => [name, value.trim()]));
-  };
-  draw();
-  return h('form', { onsubmit: submit }, list, !blob.snapshot && h('div', { class: 'row gapped' }, add, h('button', { class: 'btn', type: 'submit' }, 'Save metadata'), problem));
 }
 
 // --- snapshots ---
@@ -133,7 +109,7 @@ class BlobView {
     const { shown, container } = this;
     put(this.line, [shown.kind.replace('Blob', ' blob').toLowerCase(), shown.headers['Content-Type'], bytes(shown.size), shown.snapshot && `snapshot of ${timeOf(shown.snapshot)}`].filter(Boolean).join(', '));
     put(this.set, h('div', null, h('h2', null, 'Properties'), facts(shown), properties(shown, headers => this.change('Properties saved', blobs.setHeaders(container, shown, headers), { headers }))),
-      h('div', null, h('h2', null, 'Metadata'), metadata(shown, rows => this.change('Metadata saved', blobs.setMetadata(container, shown, rows), { metadata: rows }))));
+      h('div', null, h('h2', null, 'Metadata'), metadataForm(shown.metadata, !shown.snapshot && (rows => this.change('Metadata saved', blobs.setMetadata(container, shown, rows), { metadata: rows })))));
     this.drawSnapshots();
   }
 

@@ -2,7 +2,8 @@
 
 import { h, put, bytes, toast, ask } from './dom.js';
 import { troubleBox } from './shell.js';
-import { isHeaderText, writeText } from './blobs.js';
+import { writeText } from './blobs.js';
+import { isHeaderText } from './metadata.js';
 
 /** Of a longer one the beginning is shown. */
 export const TEXT_MAX = 1 << 20;

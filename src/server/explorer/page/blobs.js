@@ -2,6 +2,7 @@
 
 import { h } from './dom.js';
 import { service, serviceXml, blobPath } from './api.js';
+import { metadataOf, metadataHeaders } from './metadata.js';
 
 const encodePath = name => name.split('/').map(encodeURIComponent).join('/');
 const queryOf = parameters => Object.entries(parameters).filter(([, value]) => value).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
@@ -17,7 +18,7 @@ const blobOf = xml => {
   return {
     name: xml.textOf('Name'), snapshot: xml.textOf('Snapshot'), size: Number(of('Content-Length')), kind: of('BlobType'), etag: `"${of('Etag')}"`, created: of('Creation-Time'), changed: of('Last-Modified'),
     lease: of('LeaseState'), leaseDuration: of('LeaseDuration'), tier: of('AccessTier'), copySource: of('CopySource'), copied: of('CopyCompletionTime'),
-    headers: Object.fromEntries(Object.keys(HEADERS).map(name => [name, of(name)])), metadata: (xml.find('Metadata')?.children || []).map(each => [each.name, each.text]),
+    headers: Object.fromEntries(Object.keys(HEADERS).map(name => [name, of(name)])), metadata: metadataOf(xml),
   };
 };
 
@@ -64,9 +65,6 @@ export const deleteBlob = (container, { name, snapshot }, withSnapshots) =>
 
 const given = values => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
 const headersOf = headers => given(Object.fromEntries(Object.entries(HEADERS).map(([name, sent]) => [sent, headers[name] || ''])));
-const metadataOf = metadata => Object.fromEntries(metadata.map(([name, value]) => [`x-ms-meta-${name}`, value]));
-/** What a header can hold; a browser refuses the rest. */
-export const isHeaderText = text => /^[\x20-\x7e]*$/.test(text);
 
 const change = async (container, blob, comp, headers) =>
   (await service('PUT', pathOf(container, blob.name, { comp }), { headers: { 'if-match': blob.etag, ...headers } })).headers;
@@ -74,9 +72,9 @@ const change = async (container, blob, comp, headers) =>
 // Each of these changes the state that `blob` has, or nothing: 412.  They return its new ETag; a new text has
 // the properties and metadata that `blob` has, which would be gone else, and {etag, size, md5}.
 export const setHeaders = async (container, blob, headers) => (await change(container, blob, 'properties', headersOf(headers))).get('etag');
-export const setMetadata = async (container, blob, metadata) => (await change(container, blob, 'metadata', metadataOf(metadata))).get('etag');
+export const setMetadata = async (container, blob, metadata) => (await change(container, blob, 'metadata', metadataHeaders(metadata))).get('etag');
 export async function writeText(container, blob, text) {
-  const headers = { 'if-match': blob.etag, 'x-ms-blob-type': 'BlockBlob', ...headersOf({ ...blob.headers, 'Content-MD5': '' }), ...metadataOf(blob.metadata) };
+  const headers = { 'if-match': blob.etag, 'x-ms-blob-type': 'BlockBlob', ...headersOf({ ...blob.headers, 'Content-MD5': '' }), ...metadataHeaders(blob.metadata) };
   const body = new TextEncoder().encode(text), answer = (await service('PUT', pathOf(container, blob.name), { body, headers })).headers;
   return { etag: answer.get('etag'), size: body.length, md5: answer.get('content-md5') || '' };
 }

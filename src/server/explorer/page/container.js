@@ -4,7 +4,7 @@ import { h, put, icon, bytes, plural, toast, ask, instant, visible } from './dom
 import * as api from './api.js';
 import { list, pathOf, download } from './blobs.js';
 import { blobLink, folderLink, crumbs, removeBlob } from './blob.js';
-import { topBar, link, refreshTree, troubleBox } from './shell.js';
+import { topBar, ownTabs, link, refreshTree, troubleBox } from './shell.js';
 import { itemsOf, rateText } from './tree.js';
 import { contentTypeOf } from './content_type.js';
 
@@ -76,6 +76,6 @@ export async function show(route) {
   return {
     leave: () => removeEventListener('treechange', drawFacts),
     nodes: [topBar(container, facts, h('button', { class: 'btn', onclick: () => picker.click() }, 'Upload'), picker, h('button', { class: 'btn quiet', onclick: removeAll }, 'Delete container')),
-      h('div', { class: 'pad', ondragover: event => event.preventDefault(), ondrop: event => { event.preventDefault(); uploadAll([...event.dataTransfer.files]); } }, trouble, progress, body, h('p', { class: 'muted' }, 'Drop files here to upload them.'))],
+      ownTabs('blob', container), h('div', { class: 'pad', ondragover: event => event.preventDefault(), ondrop: event => { event.preventDefault(); uploadAll([...event.dataTransfer.files]); } }, trouble, progress, body, h('p', { class: 'muted' }, 'Drop files here to upload them.'))],
   };
 }

@@ -3,7 +3,7 @@
 import { h, put, count, plural, toast, ask, visible } from './dom.js';
 import * as api from './api.js';
 import * as messages from './messages.js';
-import { topBar, link, refreshTree, troubleBox } from './shell.js';
+import { topBar, ownTabs, link, refreshTree, troubleBox } from './shell.js';
 import { takenBox, numberField, time } from './taken.js';
 import { itemsOf, rateText } from './tree.js';
 
@@ -123,7 +123,7 @@ export async function show(route) {
   await load();
   return {
     nodes: [topBar(queue, facts, home !== queue && h('button', { class: 'btn', onclick: () => act(moveBack) }, `Move back to ${home}`), h('button', { class: 'btn', onclick: () => act(clear) }, 'Clear'), h('button', { class: 'btn quiet', onclick: () => remove(queue).catch(error => put(failure, troubleBox(error))) }, 'Delete queue')),
-      h('div', { class: 'pad' }, trouble, failure, h('div', { class: 'row' }, h('h2', null, `The first ${PEEKED}`), h('span', { class: 'muted' }, 'Peeked: not dequeued.'), h('span', { class: 'grow' }), how.node), messageBox, taken.node, putForm(queue, how, act))],
+      ownTabs('queue', queue), h('div', { class: 'pad' }, trouble, failure, h('div', { class: 'row' }, h('h2', null, `The first ${PEEKED}`), h('span', { class: 'muted' }, 'Peeked: not dequeued.'), h('span', { class: 'grow' }), how.node), messageBox, taken.node, putForm(queue, how, act))],
     leave: () => { isOpen = false; turn++; clearTimeout(timer); },
   };
 }

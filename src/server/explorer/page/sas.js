@@ -2,10 +2,10 @@
 
 import { h, put, copyButton, plural } from './dom.js';
 import * as api from './api.js';
-import { topBar, link, serverFacts, tableNames, refreshTree, troubleBox } from './shell.js';
+import { topBar, tabs, link, serverFacts, tableNames, refreshTree, troubleBox } from './shell.js';
 import { SERVICES, VERSIONS, FIELD_NAMES, textToSign, tokenOf, readToken, sentenceOf, sortLetters, when } from './sas_text.js';
 import { refusalOf } from './sas_explain.js';
-import { parseXml } from './xml.js';
+import { readAccess } from './policies.js';
 
 const SKEW_MS = 15 * 60e3; // by how much the clocks of clients and servers may differ, says the service's guide
 const stamp = date => date.toISOString().replace(/\.\d+Z$/, 'Z');
@@ -14,10 +14,7 @@ const ownAccount = () => serverFacts().accounts.find(each => each.name === api.c
 /** The stored policies of a table, queue or container; null when there is none of that name. */
 async function policiesOf(kind, name) {
   if (!name || !SERVICES[kind] || kind === 'account') return null;
-  const path = { table: `/api/table/${api.currentAccount()}/${encodeURIComponent(name)}?comp=acl`, queue: api.queuePath(`/${encodeURIComponent(name)}?comp=acl`), blob: api.blobPath(`/${encodeURIComponent(name)}?restype=container&comp=acl`) }[kind];
-  const reply = await api.send('GET', path, { headers: { 'x-ms-version': '2019-02-02' } });
-  if (!reply.ok) return null;
-  return parseXml(await reply.text()).all('SignedIdentifier').map(each => ({ id: each.textOf('Id'), start: each.textOf('AccessPolicy/Start'), expiry: each.textOf('AccessPolicy/Expiry'), letters: each.textOf('AccessPolicy/Permission') }));
+  return (await readAccess(kind, name).catch(() => ({ policies: null }))).policies;
 }
 
 /** "in 8 days", "3 hours ago". */
@@ -192,7 +189,7 @@ export async function show(route) {
   await refreshTree();
   const isExplain = route.parts[1] === 'explain';
   return {
-    nodes: [topBar('Shared access'), h('nav', { class: 'tabs', 'aria-label': 'Shared access' }, [['Make', link('sas'), !isExplain], ['Explain', link('sas', 'explain'), isExplain]].map(([name, href, on]) => h('a', { href, 'aria-current': on ? 'page' : null }, name))),
+    nodes: [topBar('Shared access'), tabs('Shared access', [['Make', link('sas'), !isExplain], ['Explain', link('sas', 'explain'), isExplain]]),
       h('div', { class: 'pad' }, isExplain ? explainer() : maker(route))],
   };
 }

@@ -2,8 +2,8 @@
 
 import { h, put, plural, toast } from './dom.js';
 import * as api from './api.js';
-import { topBar, link, troubleBox } from './shell.js';
-import { escapeXml } from './xml.js';
+import { topBar, tabs, link, troubleBox } from './shell.js';
+import { element, escapeXml } from './xml.js';
 
 const SERVICES = { table: 'Tables', queue: 'Queues', blob: 'Blobs' };
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'MERGE', 'DELETE', 'OPTIONS'], RULES_MAX = 5, DAYS_MAX = 365;
@@ -12,7 +12,6 @@ const LISTS = { AllowedOrigins: ['Origins', 'https://app.example.org, http://*.c
 
 const flag = (xml, path) => xml.textOf(path) === 'true';
 const daysOf = xml => flag(xml, 'RetentionPolicy/Enabled') ? xml.textOf('RetentionPolicy/Days') : '';
-const element = (name, text) => `<${name}>${text}</${name}>`;
 const retention = days => element('RetentionPolicy', days === '' ? element('Enabled', false) : element('Enabled', true) + element('Days', days));
 
 /** The parts of the document: each is read, and written alone, which leaves the others as they are. */
@@ -32,7 +31,7 @@ const PARTS = {
   DefaultServiceVersion: { read: xml => xml.textOf('DefaultServiceVersion'), write: escapeXml },
 };
 
-const pathOf = kind => `/api/${kind}/${api.currentAccount()}/?restype=service&comp=properties`;
+const pathOf = kind => `${api.servicePath(kind)}/?restype=service&comp=properties`;
 const headersOf = kind => kind === 'table' ? { 'x-ms-version': '2019-02-02' } : {};
 const partsOf = kind => Object.keys(PARTS).filter(name => kind === 'blob' || name !== 'DefaultServiceVersion');
 
@@ -44,7 +43,7 @@ async function read(kind) {
 // The service knows no condition for this: what somebody else has set since it was read is looked for before.
 async function write(kind, before, now) {
   const stored = await read(kind);
-  if (Object.keys(now).some(name => JSON.stringify(stored[name]) !== JSON.stringify(before[name]))) throw new api.Trouble(412, 'Changed', 'Somebody else has changed this since it was read. Nothing was written: load the page again.');
+  if (Object.keys(now).some(name => JSON.stringify(stored[name]) !== JSON.stringify(before[name]))) throw api.changedMeanwhile();
   const body = element('StorageServiceProperties', Object.entries(now).map(([name, part]) => element(name, PARTS[name].write(part))).join(''));
   await api.service('PUT', pathOf(kind), { body, headers: { ...headersOf(kind), 'content-type': 'application/xml' } });
 }
@@ -102,6 +101,6 @@ export async function show(route) {
     try { await write(kind, before, now); Object.assign(before, Object.fromEntries(Object.entries(await read(kind)).filter(([name]) => names.includes(name)))); toast(done); } catch (error) { put(trouble, troubleBox(error)); }
   };
   return { nodes: [topBar('Service settings', api.currentAccount()),
-    h('nav', { class: 'tabs', 'aria-label': 'Services' }, Object.entries(SERVICES).map(([id, name]) => h('a', { href: link('settings', id), 'aria-current': id === kind ? 'page' : null }, name))),
+    tabs('Services', Object.entries(SERVICES).map(([id, name]) => [name, link('settings', id), id === kind])),
     h('div', { class: 'pad settings' }, trouble, corsForm(state.Cors, saver('CORS saved', 'Cors')), analyticsForm(kind, state, saver('Logs and metrics saved', 'Logging', ...Object.keys(METRICS))), kind === 'blob' && versionForm(state, saver('Version saved', 'DefaultServiceVersion')))] };
 }

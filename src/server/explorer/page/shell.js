@@ -54,6 +54,7 @@ const VIEWS = {
   q: () => import('./queue.js'),
   c: () => import('./container.js'),
   b: () => import('./blob.js'),
+  access: () => import('./access.js'),
   advice: () => import('./advice.js'),
   sas: () => import('./sas.js'),
   server: () => import('./server.js'),
@@ -87,8 +88,8 @@ function drawFoot() {
     entry('start', 'home', 'Connect'),
     h('button', { class: 'node', onclick: logOut }, icon('leave'), h('span', { class: 'nm' }, 'Log out')));
 }
-export function setAdviceCount(number) { adviceCount = number; drawFoot(); }
 const logOut = () => api.logout().catch(trouble => toast(trouble.message));
+export function setAdviceCount(number) { adviceCount = number; drawFoot(); }
 
 function accountMenu() {
   const select = h('select', { class: 'acct', 'aria-label': 'Account', onchange: () => { api.useAccount(select.value); location.hash = link('start'); refreshTree(); } },
@@ -125,6 +126,13 @@ export function topBar(title, facts, ...actions) {
     h('h1', { class: 'crumb' }, title), h('div', { class: 'facts' }, facts), h('span', { class: 'grow' }), actions,
     h('button', { class: 'btn quiet', 'aria-label': 'Switch between light and dark', title: 'Light or dark (d)', onclick: switchTheme }, icon('sun')));
 }
+
+/** [name, address, whether it is this one] of each. */
+export const tabs = (label, entries) => h('nav', { class: 'tabs', 'aria-label': label }, entries.map(([name, href, isCurrent]) => h('a', { href, 'aria-current': isCurrent ? 'page' : null }, name)));
+
+/** The tabs of a queue or a container: what is in it, and what is set for it. */
+export const ownTabs = (kind, name, isAccess) => tabs(name, [
+  kind === 'queue' ? ['Messages', link('q', name), !isAccess] : ['Blobs', link('c', name), !isAccess], ['Metadata and access', link('access', kind, name), isAccess]]);
 
 /** Where a view cannot be shown: the service's words, and its id for a log. */
 export const troubleBox = trouble => h('div', { class: 'trouble', role: 'alert' },

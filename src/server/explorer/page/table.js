@@ -2,7 +2,7 @@
 
 import { h, count, bytes, plural, icon, ask, toast } from './dom.js';
 import * as api from './api.js';
-import { topBar, link, factsOf, refreshTree } from './shell.js';
+import { topBar, tabs, link, factsOf, refreshTree } from './shell.js';
 
 const TABS = {
   rows: ['Entities', () => import('./rows.js')],
@@ -44,8 +44,7 @@ export async function show(route) {
     nodes: [
       topBar(table, factsLine(factsOf(table)), inner.actions,
         h('button', { class: 'btn quiet', 'aria-label': 'Delete table', onclick: () => remove(table) }, h('span', { class: 'phone' }, icon('bin')), h('span', { class: 'desk' }, 'Delete table'))),
-      h('nav', { class: 'tabs', 'aria-label': table }, Object.entries(TABS).map(([id, [name]]) =>
-        h('a', { href: link('t', table, id), 'aria-current': id === tab ? 'page' : null }, name))),
+      tabs(table, Object.entries(TABS).map(([id, [name]]) => [name, link('t', table, id), id === tab])),
       inner.nodes,
     ],
   };

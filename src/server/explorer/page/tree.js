@@ -119,7 +119,7 @@ function nodeOf(item) {
   }
   const kind = KINDS.find(each => each.id === item.kind);
   const { parts } = currentOf();
-  const isCurrent = [kind.letter, kind.inner].includes(parts?.[0]) && parts[1] === item.name;
+  const isCurrent = parts?.[0] === 'access' ? parts[1] === kind.id && parts[2] === item.name : [kind.letter, kind.inner].includes(parts?.[0]) && parts[1] === item.name;
   node.a.href = kind.id === 'table' ? addressOf('t', item.name, 'rows') : addressOf(kind.letter, item.name);
   if (isCurrent) node.a.setAttribute('aria-current', 'page'); else node.a.removeAttribute('aria-current');
   const text = [item.name, item.items != null && `${item.exact ? '' : 'about '}${plural(item.items, kind.one, kind.many)}`, item.bytes != null && bytes(item.bytes), item.rate > 0 && rateText(item.rate)].filter(Boolean).join(', ');

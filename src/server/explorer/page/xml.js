@@ -48,3 +48,6 @@ export function parseXml(document) {
 
 /** Text as content of an element. */
 export const escapeXml = text => text.replace(/[<>&"]/g, c => ({ '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' })[c]);
+
+/** An element around text that is content already. */
+export const element = (name, content) => `<${name}>${content}</${name}>`;

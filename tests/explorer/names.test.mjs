@@ -14,7 +14,7 @@ const putBlob = (page, path, text, headers = {}) => ask(page, "PUT", blobPath(pa
 const node = (name) => `#tree a[title^="${name}"]`;
 /** Until the tree has a node whose title fits; it is asked for again and again, not every two seconds. */
 const treeSays = (page, pattern) => until(page, async (text) => {
-  await (await import(document.querySelector("script[src]").src.replace("shell.js", "tree.js"))).refreshTree();
+  await (await import(document.querySelector("script[src]").src.replace("shell.js", "names.js"))).refreshTree();
   return [...document.querySelectorAll("#tree a")].some((each) => new RegExp(text).test(each.title));
 }, pattern.source);
 const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") || document.activeElement.textContent);
@@ -281,7 +281,7 @@ test("who asks for the tree after a change has it in the answer, also while an o
     if (!hasOne) { hasOne = true; isHeld(); await isTime; }
     await route.fulfill({ response: reply });
   });
-  const tree = await page.evaluateHandle(() => import(document.querySelector("script[src]").src.replace("shell.js", "tree.js")));
+  const tree = await page.evaluateHandle(() => import(document.querySelector("script[src]").src.replace("shell.js", "names.js")));
   await tree.evaluate((module) => { module.refreshTree(); });
   await holds;
   await makeTable(page, "Later", ["x"], 1);

@@ -3,7 +3,8 @@
 
 import { h, put, toast } from './dom.js';
 import * as api from './api.js';
-import { topBar, link, ownTabs, troubleBox } from './shell.js';
+import { ownTabs, topBar, troubleBox } from './frame.js';
+import { link } from './route.js';
 import { metadataForm, readMetadata, writeMetadata } from './metadata.js';
 import { policyEditor, readAccess, writeAccess } from './policies.js';
 

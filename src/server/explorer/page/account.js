@@ -2,8 +2,9 @@
 
 import { h, put, count, plural, bytes, toast, dialog, ask, sparkline } from './dom.js';
 import * as api from './api.js';
-import { topBar, link, serverFacts } from './shell.js';
-import { refreshTree, itemsOf, countText, rateText, treeIsThere } from './tree.js';
+import { topBar } from './frame.js';
+import { countText, itemsOf, rateText, refreshTree, treeIsThere } from './names.js';
+import { link } from './route.js';
 import { planChip } from './queries.js';
 
 const RULES = {
@@ -87,7 +88,7 @@ export async function show() {
   function row(kind, item, columns) {
     const cells = {
       name: () => h('td', null, h('a', { href: kind === 'table' ? link('t', item.name, 'rows') : link(kind === 'queue' ? 'q' : 'c', item.name), dir: 'auto' }, item.name)),
-      items: () => h('td', { class: 'r' }, item.items == null ? h('span', { class: 'muted' }, kind === 'table' && serverFacts().engine === 'rados' ? 'not counted' : 'counting') : countText(item)),
+      items: () => h('td', { class: 'r' }, item.items == null ? h('span', { class: 'muted' }, kind === 'table' && api.serverFacts().engine === 'rados' ? 'not counted' : 'counting') : countText(item)),
       bytes: () => h('td', { class: 'r' }, item.bytes == null ? '–' : bytes(item.bytes)),
       rate: () => h('td', { class: 'r' }, h('span', { class: 'rate' }, item.points.some(Boolean) && sparkline(item.points), rateText(item.rate) || h('span', { class: 'muted' }, item.requests ? `${count(item.requests)} so far` : 'none'))),
       plan: () => h('td', null, judged.plans?.has(item.name) ? planChip(judged.plans.get(item.name)) : h('span', { class: 'muted' }, judged.plans ? 'no query' : '–')),

@@ -2,7 +2,8 @@
 
 import { h, put, icon, count, percent, plural, instant, glyph, PLANS, copyButton, toast, shortCount } from './dom.js';
 import * as api from './api.js';
-import { topBar, link, setQuery, setAdviceCount, troubleBox } from './shell.js';
+import { setAdviceCount, topBar, troubleBox } from './frame.js';
+import { link, setQuery } from './route.js';
 import { placeOnMap, whatifCommand } from './advice_links.js';
 
 const GUIDE = 'https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide';

@@ -14,7 +14,8 @@ export class Trouble extends Error {
 /** Where the service knows no condition: what is to be changed is not what was read any more. */
 export const changedMeanwhile = () => new Trouble(412, 'Changed', 'Somebody else has changed this since it was read. Nothing was written: load the page again.');
 
-let word = localStorage.getItem('tavola.page') || '';
+let word = null; // of the session; null: not looked for yet
+const ownWord = () => word ??= localStorage.getItem('tavola.page') || '';
 const listeners = new Set();
 
 /** Called with 'lost' when the server goes, 'login' when the session has ended, 'back' when all is well again, 'left' after a logout. */
@@ -42,7 +43,7 @@ export async function send(method, path, { body, headers = {}, signal } = {}) {
   let reply;
   do {
     try {
-      reply = await fetch(path, { method, body, signal, cache: 'no-store', headers: { 'x-tavola-page': word, ...headers } });
+      reply = await fetch(path, { method, body, signal, cache: 'no-store', headers: { 'x-tavola-page': ownWord(), ...headers } });
     } catch (error) {
       if (error.name === 'AbortError') throw error;
       setState('lost');
@@ -275,7 +276,14 @@ export async function sendBatch(table, operations) {
 
 // --- names, and what else the server says of itself ---
 
-export const hello = () => getJson('/api/hello');
+let facts = null;
+
+/** Ask who this server is; what it has said is known to all. */
+export const hello = async () => facts = await getJson('/api/hello');
+/** {accounts, engine, version, startedAt}; null without a session. */
+export const serverFacts = () => facts;
+export const forgetServer = () => { facts = null; };
+
 /** {tables, queues, containers}: names, counts and requests; src/server/explorer/tree.h has the fields. */
 export const tree = () => getJson(`/api/tree?account=${encodeURIComponent(account)}`);
 /** The last lines of the server's log: {first, last, cut, lines: [{n, level, text}]}. */

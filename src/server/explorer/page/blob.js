@@ -3,7 +3,8 @@
 import { h, put, bytes, plural, toast, ask, instant, visible } from './dom.js';
 import * as api from './api.js';
 import * as blobs from './blobs.js';
-import { topBar, link, troubleBox } from './shell.js';
+import { topBar, troubleBox } from './frame.js';
+import { link } from './route.js';
 import { isHeaderText, metadataForm } from './metadata.js';
 import { editable, textEditor, TEXT_MAX } from './blob_text.js';
 

@@ -1,7 +1,7 @@
 // The text of a small blob, to look at and to change.
 
 import { h, put, bytes, toast, ask } from './dom.js';
-import { troubleBox } from './shell.js';
+import { troubleBox } from './frame.js';
 import { writeText } from './blobs.js';
 import { isHeaderText } from './metadata.js';
 

@@ -4,8 +4,9 @@ import { h, put, icon, bytes, plural, toast, ask, instant, visible } from './dom
 import * as api from './api.js';
 import { list, pathOf, download } from './blobs.js';
 import { blobLink, folderLink, crumbs, removeBlob } from './blob.js';
-import { topBar, ownTabs, link, refreshTree, troubleBox } from './shell.js';
-import { itemsOf, rateText } from './tree.js';
+import { ownTabs, topBar, troubleBox } from './frame.js';
+import { itemsOf, rateText, refreshTree } from './names.js';
+import { link } from './route.js';
 import { contentTypeOf } from './content_type.js';
 
 export async function show(route) {

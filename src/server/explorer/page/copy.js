@@ -2,7 +2,9 @@
 
 import { h, put, count, plural, ask, toast, say } from './dom.js';
 import * as api from './api.js';
-import { link, factsOf, refreshTree, troubleBox } from './shell.js';
+import { troubleBox } from './frame.js';
+import { factsOf, refreshTree } from './names.js';
+import { link } from './route.js';
 import { copyEntities, copyPolicies, moveEntities } from './table_copy.js';
 
 // Of a copy that was begun here and has not ended: {to, isMoving}.  Its table may be gone on with.

@@ -59,8 +59,8 @@ export const percent = share => `${share >= 0.0995 || share === 0 ? Math.round(s
 
 export const milliseconds = ms => ms < 10 ? `${ms.toFixed(2)} ms` : ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
-let localTimes = localStorage.getItem('tavola.times') === 'local';
-export const timesAreLocal = () => localTimes;
+let localTimes; // undefined: not looked for yet
+export const timesAreLocal = () => localTimes ??= localStorage.getItem('tavola.times') === 'local';
 export function showLocalTimes(on) {
   localTimes = on;
   localStorage.setItem('tavola.times', on ? 'local' : 'utc');
@@ -70,7 +70,7 @@ export function showLocalTimes(on) {
 export function instant(text) {
   const parsed = new Date(text.replace(/(\.\d{3})\d*Z$/, '$1Z'));
   if (Number.isNaN(parsed.getTime())) return text;
-  if (!localTimes) return parsed.toISOString().replace('T', ' ').replace('Z', '').replace(/\.000$/, '');
+  if (!timesAreLocal()) return parsed.toISOString().replace('T', ' ').replace('Z', '').replace(/\.000$/, '');
   const pad = (number, size = 2) => String(number).padStart(size, '0');
   return `${parsed.getFullYear()}-${pad(parsed.getMonth() + 1)}-${pad(parsed.getDate())} ` +
     `${pad(parsed.getHours())}:${pad(parsed.getMinutes())}:${pad(parsed.getSeconds())}` +

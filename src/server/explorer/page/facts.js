@@ -2,7 +2,8 @@
 
 import { h, put, count, bytes, plural, visible, toast } from './dom.js';
 import * as api from './api.js';
-import { link, troubleBox } from './shell.js';
+import { troubleBox } from './frame.js';
+import { link } from './route.js';
 import { TYPES } from './values.js';
 
 const open = (table, key) => link('t', table, 'rows', { f: `PartitionKey eq '${key.replace(/'/g, "''")}'` });

@@ -4,7 +4,8 @@
 
 import { h, put, icon, count, bytes, say, dialog } from './dom.js';
 import * as api from './api.js';
-import { link, serverFacts, setQuery, troubleBox } from './shell.js';
+import { troubleBox } from './frame.js';
+import { link, setQuery } from './route.js';
 import { MEASURES, Sums, bucketOf, compare, filterOf, keyParameter, keyText, orderOf, placeOf, rangeText, rangesOf, readHeat, slotOf } from './heat_data.js';
 import { palette, patternPicture } from './heat_draw.js';
 import { GRAINS, HeatMap, PATTERNS, clamp, longTime, themeName } from './heat_map.js';
@@ -105,7 +106,7 @@ class Heat extends HeatMap {
   }
 
   async loadCluster() {
-    if (serverFacts()?.engine !== 'rados') return;
+    if (api.serverFacts()?.engine !== 'rados') return;
     try { this.cluster = rangesOf(await api.getJson('/cluster'), api.currentAccount(), this.table); } catch { return; } // the map is good without it
     if (this.data) this.drawAll();
   }

@@ -1,7 +1,7 @@
 // Keys.
 
 import { h } from './dom.js';
-import { topBar } from './shell.js';
+import { topBar } from './frame.js';
 
 const KEYS = [
   ['Everywhere', [['Ctrl K', 'go to a table, a queue, a container, a page'], ['?', 'this list; ? or Esc goes back'], ['g t', 'the tree'], ['g h', 'the heat map'], ['g a', 'advice'], ['g s', 'the server'], ['[ ]', 'the tab before, the tab after'], ['d', 'light or dark'], ['Ctrl Z', 'undo the last change']]],

@@ -6,10 +6,11 @@
 
 import { h, put, count, plural, bytes, say } from './dom.js';
 import * as api from './api.js';
-import { troubleBox, refreshTree } from './shell.js';
+import { troubleBox } from './frame.js';
+import { refreshTree } from './names.js';
 import { readFile } from './transfer.js';
 import { entityCost } from './values.js';
-import { save } from './io.js';
+import { save } from './save.js';
 import { typeChooser, LOOKED_AT } from './import_types.js';
 
 const IN_FLIGHT = 4, BATCH_BYTES = 3 << 20, BATCH_MAX = 100, BAD_MAX = 2000;

@@ -2,22 +2,11 @@
 
 import { h, put, count, plural, bytes } from './dom.js';
 import * as api from './api.js';
-import { troubleBox } from './shell.js';
+import { troubleBox } from './frame.js';
 import { csvColumns, csvHead, csvLines, ndjsonLines } from './transfer.js';
+import { save, LEFT_OVER_MS } from './save.js';
 import { importSection } from './import.js';
 import { copySection } from './copy.js';
-
-const LEFT_OVER_MS = 3600_000; // after that nobody saves a file of the browser's own any more
-
-/** Let the browser save a file, or parts of one. */
-export function save(what, name, type = 'application/octet-stream') {
-  const url = URL.createObjectURL(what instanceof Blob ? what : new Blob(what, { type }));
-  const a = h('a', { href: url, download: name });
-  document.body.append(a);
-  a.click();
-  a.remove();
-  setTimeout(() => URL.revokeObjectURL(url), LEFT_OVER_MS);
-}
 
 /**
  * Where an export goes: a file on disk that belongs to this page, which is saved when it is whole; so

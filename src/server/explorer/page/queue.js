@@ -3,9 +3,10 @@
 import { h, put, count, plural, toast, ask, visible } from './dom.js';
 import * as api from './api.js';
 import * as messages from './messages.js';
-import { topBar, ownTabs, link, refreshTree, troubleBox } from './shell.js';
+import { ownTabs, topBar, troubleBox } from './frame.js';
+import { itemsOf, rateText, refreshTree } from './names.js';
+import { link } from './route.js';
 import { takenBox, numberField, time } from './taken.js';
-import { itemsOf, rateText } from './tree.js';
 
 const WARN_FROM = 3, POISON_FROM = 5, PEEKED = 32, TEXT_SHOWN = 4000;
 

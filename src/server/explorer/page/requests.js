@@ -2,7 +2,8 @@
 
 import { h, put, count, plural, bytes, milliseconds } from './dom.js';
 import * as api from './api.js';
-import { topBar, link } from './shell.js';
+import { topBar } from './frame.js';
+import { link } from './route.js';
 
 const KEPT = 2000, SHOWN = 300;
 const SERVICES = { '': 'All', table: 'Tables', queue: 'Queues', blob: 'Blobs' };

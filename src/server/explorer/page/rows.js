@@ -2,7 +2,9 @@
 
 import { h, put, icon, count, plural, milliseconds, say, toast, ask, copy, dialog, visible, shortened, timesAreLocal, showLocalTimes, bytes } from './dom.js';
 import * as api from './api.js';
-import { link, setQuery, factsOf, troubleBox, refreshTree } from './shell.js';
+import { troubleBox } from './frame.js';
+import { factsOf, refreshTree } from './names.js';
+import { link, setQuery } from './route.js';
 import { Pages } from './pages.js';
 import { Grid } from './grid.js';
 import { Columns } from './columns.js';

@@ -2,14 +2,16 @@
 
 import { h, put, copyButton, plural } from './dom.js';
 import * as api from './api.js';
-import { topBar, tabs, link, serverFacts, tableNames, refreshTree, troubleBox } from './shell.js';
+import { tabs, topBar, troubleBox } from './frame.js';
+import { refreshTree, tableNames } from './names.js';
+import { link } from './route.js';
 import { SERVICES, VERSIONS, FIELD_NAMES, textToSign, tokenOf, readToken, sentenceOf, sortLetters, when } from './sas_text.js';
 import { refusalOf } from './sas_explain.js';
 import { readAccess } from './policies.js';
 
 const SKEW_MS = 15 * 60e3; // by how much the clocks of clients and servers may differ, says the service's guide
 const stamp = date => date.toISOString().replace(/\.\d+Z$/, 'Z');
-const ownAccount = () => serverFacts().accounts.find(each => each.name === api.currentAccount());
+const ownAccount = () => api.serverFacts().accounts.find(each => each.name === api.currentAccount());
 
 /** The stored policies of a table, queue or container; null when there is none of that name. */
 async function policiesOf(kind, name) {

@@ -2,7 +2,8 @@
 
 import { h, put, putAgain, count, bytes, milliseconds, instant, percent, plural, dialog, shortCount } from './dom.js';
 import * as api from './api.js';
-import { topBar, serverFacts, link } from './shell.js';
+import { topBar } from './frame.js';
+import { link } from './route.js';
 import { chart as lineChart, shareBar } from './charts.js';
 import { logTail } from './log.js';
 import { clusterView } from './cluster.js';
@@ -114,7 +115,7 @@ async function bundle(trouble) {
 }
 
 export async function show() {
-  const hello = serverFacts(), isCluster = hello.engine === 'rados';
+  const hello = api.serverFacts(), isCluster = hello.engine === 'rados';
   const body = h('div', { class: 'charts' }), line = h('p', { class: 'factsline' }), trouble = h('div');
   let previous = null, metrics = new Map(), timer, isOpen = true, isPaused = false, lastAt = null;
   const pause = h('button', { class: 'btn', 'aria-pressed': 'false', onclick: () => { isPaused = !isPaused; pause.setAttribute('aria-pressed', String(isPaused)); put(pause, isPaused ? 'Go on' : 'Pause'); } }, 'Pause');

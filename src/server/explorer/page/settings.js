@@ -2,7 +2,8 @@
 
 import { h, put, plural, toast } from './dom.js';
 import * as api from './api.js';
-import { topBar, tabs, link, troubleBox } from './shell.js';
+import { tabs, topBar, troubleBox } from './frame.js';
+import { link } from './route.js';
 import { element, escapeXml } from './xml.js';
 
 const SERVICES = { table: 'Tables', queue: 'Queues', blob: 'Blobs' };

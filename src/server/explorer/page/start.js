@@ -2,8 +2,9 @@
 
 import { h, put, icon, copyButton, glyph, say, instant, milliseconds, toast } from './dom.js';
 import * as api from './api.js';
-import { topBar, serverFacts, link, refreshTree, tableNames, troubleBox } from './shell.js';
-import { firstRequest } from './tree.js';
+import { topBar, troubleBox } from './frame.js';
+import { firstRequest, refreshTree, tableNames } from './names.js';
+import { link } from './route.js';
 import { SNIPPETS } from './snippets.js';
 
 const DEVELOPMENT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
@@ -88,7 +89,7 @@ function firstLine() {
 }
 
 export function show() {
-  const hello = serverFacts();
+  const hello = api.serverFacts();
   const account = hello.accounts.find(each => each.name === api.currentAccount()) || hello.accounts[0];
   const kept = hello.engine === 'memory' ? 'Kept in memory only: gone when the server stops.' : hello.engine === 'rados' ? 'Everything lies in the Ceph cluster.' : 'What is acknowledged is on the disk.';
   const first = firstLine(), ofTable = tab => { const [table] = tableNames(); return table ? link('t', table, tab) : link('account'); };

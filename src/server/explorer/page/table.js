@@ -2,7 +2,9 @@
 
 import { h, count, bytes, plural, icon, ask, toast } from './dom.js';
 import * as api from './api.js';
-import { topBar, tabs, link, factsOf, refreshTree } from './shell.js';
+import { tabs, topBar } from './frame.js';
+import { factsOf, refreshTree } from './names.js';
+import { link } from './route.js';
 
 const TABS = {
   rows: ['Entities', () => import('./rows.js')],

@@ -2,7 +2,7 @@
 
 import { h, put, plural, toast, ask, instant } from './dom.js';
 import * as messages from './messages.js';
-import { troubleBox } from './shell.js';
+import { troubleBox } from './frame.js';
 
 const SECONDS_MAX = 7 * 86400;
 const GONE = ['MessageNotFound', 'PopReceiptMismatch'];

@@ -227,7 +227,7 @@ test("sums of any rectangle, filters and labels of any bucket, and differences a
     const sums = new heat.Sums({ slots, buckets, cells, max });
     for (let s0 = 0; s0 <= slots; s0++) for (let s1 = s0; s1 <= slots; s1++) for (let b0 = 0; b0 <= buckets; b0++) for (let b1 = b0; b1 <= buckets; b1++) {
       let sum = 0;
-      for (let s = s0; s < s1; s++) for (let b = b0; b < b1; b++) sum += heat.valueOf(cells[s * buckets + b], max);
+      for (let s = s0; s < s1; s++) for (let b = b0; b < b1; b++) sum += heat.countOf(cells[s * buckets + b], max);
       if (Math.abs(sums.of(s0, s1, b0, b1) - sum) > 1e-6) found.push(`sum ${s0} ${s1} ${b0} ${b1}`);
     }
     for (const [low, high, filter] of [

@@ -1,6 +1,6 @@
 // Advice: the findings of the server, most costly first, each with what was seen and what to do.
 
-import { h, put, icon, count, percent, plural, instant, glyph, PLANS, copyButton, toast, shortCount } from './dom.js';
+import { h, put, icon, count, plural, instant, glyph, PLANS, copyButton, toast, shortCount } from './dom.js';
 import * as api from './api.js';
 import { setAdviceCount, topBar, troubleBox } from './frame.js';
 import { link, setQuery } from './route.js';
@@ -115,7 +115,7 @@ export async function show(route, table) {
       : h('p', { class: 'soft' }, heading(findings, answer.window)),
     findings.map(finding => {
       const isThis = finding.id === open, [value, unit] = costOf(finding);
-      return h('article', { class: `card finding${isThis ? ' open' : ''}` }, h('button', { class: 'cbtn', 'aria-expanded': String(isThis), onclick: event => { open = isThis ? null : finding.id; setQuery({ open }); draw(answer, findings); list.querySelectorAll('.cbtn')[findings.indexOf(finding)]?.focus(); } },
+      return h('article', { class: `card finding${isThis ? ' open' : ''}` }, h('button', { class: 'cbtn', 'aria-expanded': String(isThis), onclick: () => { open = isThis ? null : finding.id; setQuery({ open }); draw(answer, findings); list.querySelectorAll('.cbtn')[findings.indexOf(finding)]?.focus(); } },
         glyph(planOfFinding(finding)), h('span', { class: 'tt' }, h('b', null, finding.title), h('span', { class: 'sub' }, finding.table, finding.subject?.text && h('code', null, finding.subject.text), finding.subject?.partitionKey != null && h('code', null, finding.subject.partitionKey))),
         h('span', { class: `chip ${SEVERITY[finding.severity]}` }, finding.state === 'active' ? finding.severity : finding.state), h('span', { class: 'cost' }, h('b', null, value), h('span', null, unit)), icon(isThis ? 'down' : 'right', 14)),
       isThis && body(finding, () => load().then(() => list.querySelectorAll('.cbtn')[0]?.focus())));

@@ -20,7 +20,9 @@ const listeners = new Set();
 
 /** Called with 'lost' when the server goes, 'login' when the session has ended, 'back' when all is well again, 'left' after a logout. */
 export const onChange = listener => { listeners.add(listener); return () => listeners.delete(listener); };
-const tell = change => listeners.forEach(listener => listener(change));
+function tell(change) {
+  for (const listener of listeners) listener(change);
+}
 
 let state = 'back';
 function setState(now) {
@@ -114,7 +116,7 @@ export const useAccount = name => { account = name; };
 
 const quoted = text => `'${encodeURIComponent(text.replace(/'/g, "''")).replace(/'/g, '%27')}'`;
 const tablePath = table => `/api/table/${account}/${encodeURIComponent(table)}`;
-export const entityPath = (table, partition, row) =>
+const entityPath = (table, partition, row) =>
   `${tablePath(table)}(PartitionKey=${quoted(partition)},RowKey=${quoted(row)})`;
 
 /** The continuation token that names a key, and back: where a page begins is a place anybody can name. */
@@ -138,7 +140,7 @@ class NumberText {
 }
 
 /** An entity as the page keeps it: a Map of name to {type, value}, and its ETag. */
-export function entityOf(json) {
+function entityOf(json) {
   const properties = new Map();
   for (const [name, value] of Object.entries(json)) {
     if (name.includes('odata.') || value === null) continue;

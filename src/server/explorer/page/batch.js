@@ -4,7 +4,6 @@ import { h, put, icon, count, bytes, plural, toast, visible } from './dom.js';
 import * as api from './api.js';
 import { troubleBox } from './frame.js';
 import { refreshTree } from './names.js';
-import { link } from './route.js';
 import { TYPES, problemOf, utf8Length } from './values.js';
 
 const OPERATIONS_MAX = 100, BYTES_MAX = 4 << 20;

@@ -1,10 +1,10 @@
 // The columns of a grid: of what has been seen, keys first, Timestamp last, as somebody has arranged
 // them.  Order, widths and what is hidden are kept for each table in this browser.
 
-import { h, put, say, dialog, count, icon } from './dom.js';
+import { h, put, say, dialog, count, } from './dom.js';
 import { TYPES } from './values.js';
 
-export const WIDTH_MIN = 60, WIDTH_MAX = 1200;
+const WIDTH_MIN = 60, WIDTH_MAX = 1200;
 const KEYS = ['PartitionKey', 'RowKey'];
 const DRAG_BEGINS = 5; // pixels
 
@@ -113,7 +113,7 @@ export function columnDrag(grid, head, at) {
     return Math.max(2, found);
   };
   let wasMoved = false; // then it was not pressed
-  head.addEventListener('click', event => { if (!wasMoved) grid.on.sort?.(column.name); });
+  head.addEventListener('click', () => { if (!wasMoved) grid.on.sort?.(column.name); });
   head.addEventListener('pointerdown', event => {
     if (event.button !== 0) return;
     wasMoved = event.target.classList.contains('rs');

@@ -1,7 +1,7 @@
 // The editor of one entity: typed properties, merge or replace, what happens when somebody else was
 // faster, and undo.
 
-import { h, put, icon, say, toast, ask, dialog, count, visible, bytes, instant } from './dom.js';
+import { h, put, icon, toast, ask, dialog, count, visible, bytes, instant } from './dom.js';
 import * as api from './api.js';
 import { TYPES, problemOf, convert, entityCost } from './values.js';
 

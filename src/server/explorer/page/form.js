@@ -76,7 +76,7 @@ export function printTree(tree, isInner) {
 }
 
 /** The type and text of a literal; null for what the form has no field for. */
-export function readLiteral(text) {
+function readLiteral(text) {
   const quoted = /^(\w*)'(.*)'$/s.exec(text);
   if (quoted) {
     const type = { '': 'Edm.String', datetime: 'Edm.DateTime', guid: 'Edm.Guid' }[quoted[1]];

@@ -16,7 +16,7 @@ const TEXT_EXTRA = 240; // pixels
 const CHECK_WIDTH = 38, WIDTH_STEP = 16, IDLE_MS = 150;
 const WIDTHS = { 'Edm.Boolean': 84, 'Edm.Int32': 92, 'Edm.Int64': 150, 'Edm.Double': 130, 'Edm.DateTime': 196, 'Edm.Guid': 140, 'Edm.Binary': 150 };
 
-export const keyOf = entity => `${entity.partition}\u0000${entity.row}`;
+const keyOf = entity => `${entity.partition}\u0000${entity.row}`;
 
 /** How wide a column is, unless somebody has said otherwise. */
 const usualWidth = ({ name, type }) => WIDTHS[type] || Math.max(120, Math.min(220, name.length * 8 + 50));
@@ -25,7 +25,7 @@ const usualWidth = ({ name, type }) => WIDTHS[type] || Math.max(120, Math.min(22
 const KEY_LEAST = 130, KEYS_SHARE = 0.7, KEYS_LEAST = 290, CHARACTER = 7.3, CELL_PADDING = 22;
 
 /** What both keys get of a grid of this width: of their longest values in characters. */
-export function keyWidths(wide, longest) {
+function keyWidths(wide, longest) {
   const wanted = longest.map(characters => Math.max(KEY_LEAST, Math.ceil(characters * CHARACTER) + CELL_PADDING));
   const room = Math.max(KEYS_LEAST, wide * KEYS_SHARE - CHECK_WIDTH), least = Math.min(...wanted);
   return wanted[0] + wanted[1] <= room ? wanted : wanted.map(each => Math.floor(each === least ? Math.min(each, room / 2) : room - Math.min(least, room / 2)));

@@ -6,7 +6,7 @@ import { h, put, icon, count, bytes, say, dialog } from './dom.js';
 import * as api from './api.js';
 import { troubleBox } from './frame.js';
 import { link, setQuery } from './route.js';
-import { MEASURES, Sums, bucketOf, compare, filterOf, keyParameter, keyText, orderOf, placeOf, rangeText, rangesOf, readHeat, slotOf } from './heat_data.js';
+import { MEASURES, Sums, bucketOf, compare, filterOf, keyParameter, orderOf, placeOf, rangeText, rangesOf, readHeat, slotOf } from './heat_data.js';
 import { palette, patternPicture } from './heat_draw.js';
 import { GRAINS, HeatMap, PATTERNS, clamp, longTime, themeName } from './heat_map.js';
 

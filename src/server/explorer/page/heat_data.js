@@ -16,7 +16,7 @@ export function readHeat(buffer) {
 }
 
 /** About what a byte stands for. */
-export const valueOf = (code, max) => code === 0 ? 0 : max ** ((code - 1) / 254);
+export const countOf = (code, max) => code === 0 ? 0 : max ** ((code - 1) / 254);
 
 // --- keys ---
 
@@ -105,7 +105,7 @@ export function filterOf(low, high) {
 /** Sums of any rectangle of cells in four reads, however large it is. */
 export class Sums {
   constructor({ slots, buckets, cells, max }) {
-    const values = Float64Array.from({ length: 256 }, (_, code) => valueOf(code, max));
+    const values = Float64Array.from({ length: 256 }, (_, code) => countOf(code, max));
     this.width = buckets + 1;
     this.sums = new Float64Array((slots + 1) * this.width);
     for (let slot = 0; slot < slots; slot++) {
@@ -134,7 +134,7 @@ export const EQUAL = 128; // the code of a cell that has not changed
  */
 export function compare(data, shift) {
   const { buckets, max } = data, slots = data.slots - shift, cells = new Uint8Array(slots * buckets);
-  const values = Float64Array.from({ length: 256 }, (_, code) => valueOf(code, max)), scale = 127 / Math.log1p(max || 1);
+  const values = Float64Array.from({ length: 256 }, (_, code) => countOf(code, max)), scale = 127 / Math.log1p(max || 1);
   for (let i = 0; i < cells.length; i++) {
     const change = values[data.cells[i + shift * buckets]] - values[data.cells[i]];
     cells[i] = EQUAL + Math.sign(change) * Math.round(Math.log1p(Math.abs(change)) * scale);

@@ -2,7 +2,7 @@
 // What may be seen of which answer is the view's to choose (heat.js).
 
 import { h, put, count, bytes, shortened, say } from './dom.js';
-import { MEASURES, bucketOf, isOneKey, keyText, labelsOf, orderOf, placeOf, rangeText, slotOf, valueOf } from './heat_data.js';
+import { MEASURES, bucketOf, isOneKey, keyText, labelsOf, orderOf, placeOf, rangeText, slotOf, countOf } from './heat_data.js';
 import { changePalette, drawCells, drawEvent, drawMarker, palette } from './heat_draw.js';
 
 export const GRAINS = {
@@ -205,7 +205,7 @@ export class HeatMap {
 
   describe({ slot, bucket }) {
     const { keys, buckets, cells, max, from, grainS, now, before } = this.data, at = from + slot * grainS, i = slot * buckets + bucket;
-    return { at, low: keys[bucket], high: bucket + 1 < buckets ? keys[bucket + 1] : this.zoom.high, about: valueOf((now || this.data).cells[i], max), earlier: before && valueOf(before.cells[i], max), code: cells[i] };
+    return { at, low: keys[bucket], high: bucket + 1 < buckets ? keys[bucket + 1] : this.zoom.high, about: countOf((now || this.data).cells[i], max), earlier: before && countOf(before.cells[i], max), code: cells[i] };
   }
 
   showTip(cell, event) {

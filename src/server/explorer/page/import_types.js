@@ -11,7 +11,7 @@ export const LOOKED_AT = 1000; // lines
 const SAMPLES = 3;
 
 /** The narrowest type that all of these texts are values of. */
-export function guess(texts) {
+function guess(texts) {
   const fits = type => texts.every(text => !problemOf(type, text) && !(isNumber(type) && NO_NUMBER.test(text)));
   return texts.length ? GUESSES.find(fits) || 'Edm.String' : 'Edm.String';
 }

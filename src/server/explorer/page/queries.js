@@ -1,6 +1,6 @@
 // The query bar: a filter, its plan while it is typed, and what the guide says to it.
 
-import { h, put, glyph, count, plural, milliseconds, say, visible, PLANS, icon } from './dom.js';
+import { h, put, glyph, count, plural, milliseconds, visible, PLANS, } from './dom.js';
 import * as api from './api.js';
 import { TYPES } from './values.js';
 
@@ -51,7 +51,7 @@ export function completions(before, columns, partitions) {
 const b = text => h('b', null, text);
 
 /** One sentence for an explained plan, and one for each comparison that cannot be meant. */
-export const sentence = (explained, filter) => explained ? [reads(explained, filter), (explained.warnings || []).map(text => [' ', h('b', { class: 'warns' }, `${text}.`)])] : [];
+const sentence = (explained, filter) => explained ? [reads(explained, filter), (explained.warnings || []).map(text => [' ', h('b', { class: 'warns' }, `${text}.`)])] : [];
 
 function reads(explained, filter) {
   const estimate = explained.estimate;
@@ -67,7 +67,7 @@ function reads(explained, filter) {
   }
 }
 
-export const planOf = (explained, filter) => explained.plan === 'table' && !filter.trim() ? 'all' : explained.plan;
+const planOf = (explained, filter) => explained.plan === 'table' && !filter.trim() ? 'all' : explained.plan;
 
 /** Whether a run reads what it does not return, all over the table. */
 export const wastes = explained => explained?.plan === 'table' && !!explained.residual;
@@ -76,7 +76,7 @@ export const wastes = explained => explained?.plan === 'table' && !!explained.re
 export const planChip = (plan, properties) => h(properties ? 'button' : 'span', { class: `chip ${PLANS[plan]?.css || 'none'}`, ...properties }, glyph(plan), PLANS[plan]?.word || plan);
 
 /** The keys that a range of an explanation has: "Sales: 2 → before 4".  A bound is a key, or where a partition begins or ends. */
-export function rangeText({ from, to }) {
+function rangeText({ from, to }) {
   const isSame = from && to && from.PartitionKey === to.PartitionKey, hasRow = bound => bound?.RowKey !== undefined;
   if (!from && !to) return 'all of the table';
   if (!isSame || !from.isIncluded && !hasRow(from)) {

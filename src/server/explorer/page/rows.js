@@ -26,7 +26,7 @@ const shapeOf = filter => filter.replace(/'(?:[^']|'')*'/g, '?').replace(/\b\d[\
 
 // --- the expander: a long value whole ---
 
-export function expand(name, { type, value }) {
+function expand(name, { type, value }) {
   let body;
   if (type === 'Edm.Binary') {
     const data = binaryBytes(value), lines = [];

@@ -20,7 +20,7 @@ async function policiesOf(kind, name) {
 }
 
 /** "in 8 days", "3 hours ago". */
-export function distance(at, now) {
+function distance(at, now) {
   const seconds = Math.abs(at - now) / 1000, [size, unit] = seconds < 90 ? [1, 'second'] : seconds < 5400 ? [60, 'minute'] : seconds < 172800 ? [3600, 'hour'] : [86400, 'day'];
   const text = plural(Math.round(seconds / size), unit);
   return at >= now ? `in ${text}` : `${text} ago`;

@@ -78,7 +78,7 @@ const BY_HEADER = { InsertOrReplaceEntity: 'UpdateEntity', InsertOrMergeEntity: 
 const unquoted = text => text.replace(/''/g, "'");
 
 /** A request line as the service reads it: {method, service, path, container, blob, partition, row, query, isConditional, isTls}. */
-export function readRequest(text, at, endpoints) {
+function readRequest(text, at, endpoints) {
   const [method = 'GET', target = '/', ...more] = text.trim().split(/\s+/), wanted = { method: method.toUpperCase(), isConditional: /if-match/i.test(more.join(' ')), isTls: null };
   const service = at.kind === 'account' ? at.service : at.kind;
   let path = target;
@@ -113,7 +113,7 @@ function readOtherPath({ service, query }, parts) {
 }
 
 /** The row of the operation that a request asks for, or undefined. */
-export function operationOf({ service, path, method, query, isConditional }) {
+function operationOf({ service, path, method, query, isConditional }) {
   const comp = query.get('comp') || '-', asked = method === 'MERGE' ? 'PATCH' : method;
   const fits = OPERATIONS.find(row => row[0] === service && row[2] === path && row[3].split(',').includes(asked) && row[4] === comp);
   const other = (fits?.[1] === 'UpdateEntity' || fits?.[1] === 'MergeEntity') && !isConditional || fits?.[1] === 'GetMessages' && query.get('peekonly') === 'true';
@@ -123,14 +123,14 @@ export function operationOf({ service, path, method, query, isConditional }) {
 const inOrder = (a, b) => a < b ? -1 : a > b ? 1 : 0; // by UTF-16, as the service does
 
 /** Whether an entity is within the keys of a table SAS. */
-export function isWithin({ spk, srk = '', epk, erk }, partition, row) {
+function isWithin({ spk, srk = '', epk, erk }, partition, row) {
   if (spk != null && (inOrder(partition, spk) || inOrder(row, srk)) < 0) return false;
   if (epk != null && erk != null) return (inOrder(partition, epk) || inOrder(row, erk)) <= 0;
   return epk == null || inOrder(partition, epk) <= 0;
 }
 
 const addressNumber = text => text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-export function isAddressIn(range, address) {
+function isAddressIn(range, address) {
   const [low, high = low] = range.split('-').map(addressNumber), number = addressNumber(address);
   return low <= number && number <= high;
 }

@@ -3,7 +3,6 @@
 import { h, put, putAgain, count, milliseconds, instant } from './dom.js';
 import * as api from './api.js';
 import { troubleBox } from './frame.js';
-import { link } from './route.js';
 import { planChip } from './queries.js';
 
 const HEADS = ['Filter', 'Plan', 'Runs', 'Read', 'Of all', 'Returned', 'Most read', 'p50', 'p99', 'Last'];

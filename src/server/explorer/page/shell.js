@@ -123,7 +123,7 @@ function toKeys() {
 }
 
 /** What Escape means where nothing else has taken it: the menu of a small window goes, and so does the list of keys. */
-function escape() {
+function onEscape() {
   const app = root.querySelector('.app.nav');
   if (app) { app.classList.remove('nav'); app.querySelector('.menu')?.focus(); return true; }
   if (readRoute().parts[0] !== 'help') return false;
@@ -157,7 +157,7 @@ addEventListener('keydown', event => {
   } else if (event.key === 'g') waitsForSecond = true;
   else if (event.key === '?' || event.key === 'Escape') {
     if (event.key === '?' && readRoute().parts[0] !== 'help') toKeys();
-    else if (escape()) event.preventDefault();
+    else if (onEscape()) event.preventDefault();
   }
   else if (event.key === 'd') switchTheme();
   else if (event.key === '[' || event.key === ']') {

@@ -68,7 +68,7 @@ work.create(None).await?;`,
 
   curl: account => `# with a SAS: make one under Shared access
 curl -H 'Accept: application/json;odata=nometadata' \\
-  "${account.endpoints.table}/People()?\$filter=PartitionKey%20eq%20'Sales'&<SAS>"`,
+  "${account.endpoints.table}/People()?$filter=PartitionKey%20eq%20'Sales'&<SAS>"`,
 
   tavola: (account, connection) => `# the command line tool beside the server
 export AZURE_STORAGE_CONNECTION_STRING='${connection}'

@@ -14,7 +14,7 @@ function compareNumbers(a, b) {
   return Number.isNaN(x) || Number.isNaN(y) ? Number.isNaN(x) - Number.isNaN(y) : x - y || 0;
 }
 
-export function compareValues(a, b) {
+function compareValues(a, b) {
   if (rankOf(a.type) !== rankOf(b.type)) return rankOf(a.type) - rankOf(b.type);
   if (isNumber(a.type)) return compareNumbers(a, b);
   return a.value < b.value ? -1 : a.value > b.value ? 1 : 0;
@@ -45,7 +45,7 @@ function numbersOf(values) {
 }
 
 /** {entities, partitions, bytes, properties: [{name, count, types, distinct, least, greatest, numbers, sum, mean}]}, all of it exact. */
-export function statisticsOf(entities) {
+function statisticsOf(entities) {
   const byName = new Map();
   for (const { properties } of entities) for (const [name, value] of properties) { if (!byName.has(name)) byName.set(name, []); byName.get(name).push(value); }
   const described = [...byName].map(([name, values]) => {

@@ -1,6 +1,6 @@
 // Connect: where the services are, how each SDK finds them, and one entity sent for real.
 
-import { h, put, icon, copyButton, glyph, say, instant, milliseconds, toast } from './dom.js';
+import { h, put, copyButton, glyph, say, instant, milliseconds, } from './dom.js';
 import * as api from './api.js';
 import { topBar, troubleBox } from './frame.js';
 import { firstRequest, refreshTree, tableNames } from './names.js';

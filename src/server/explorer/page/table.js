@@ -1,6 +1,6 @@
 // A table: its tabs, each a file that is loaded when it is wanted.
 
-import { h, count, bytes, plural, icon, ask, toast } from './dom.js';
+import { h, bytes, plural, icon, ask, toast } from './dom.js';
 import * as api from './api.js';
 import { tabs, topBar } from './frame.js';
 import { factsOf, refreshTree } from './names.js';
@@ -18,7 +18,7 @@ const TABS = {
 };
 
 /** "48,213 entities, 14.9 MB, 6 partitions", as far as it is known. */
-export function factsLine(facts) {
+function factsLine(facts) {
   if (!facts) return '';
   const parts = [`${facts.exact === false ? 'about ' : ''}${plural(facts.entities, 'entity', 'entities')}`];
   if (facts.bytes != null) parts.push(bytes(facts.bytes));

@@ -10,7 +10,7 @@ const RECORD_MAX = 16 << 20; // characters: a quote that is not closed must not 
 const quoteCsv = text => /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 
 /** A field that a spreadsheet would run gets an apostrophe before it, when that is asked for. */
-export const guardFormula = text => /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+const guardFormula = text => /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
 
 /** The columns of entities that have these names: keys, then by name. */
 export const csvColumns = names => [...KEYS, ...[...names].filter(name => !KEYS.includes(name) && name !== 'Timestamp').sort((a, b) => a < b ? -1 : 1)];

@@ -19,7 +19,7 @@ export const isNumber = type => type === 'Edm.Int32' || type === 'Edm.Int64' || 
 const LONG_TEXT = 200; // characters of a cell; more get a button with their size
 
 export const utf8Length = text => new TextEncoder().encode(text).length;
-export const binaryLength = base64 => Math.floor(base64.length * 3 / 4) - (base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0);
+const binaryLength = base64 => Math.floor(base64.length * 3 / 4) - (base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0);
 
 export function binaryBytes(base64) {
   return Uint8Array.from(atob(base64), c => c.charCodeAt(0));

@@ -7,8 +7,15 @@ function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties || {})) {
     if (value == null || value === false) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else if (name === 'css') for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
-    else if (name === 'value' || name === 'checked' || name === 'disabled' || name === 'indeterminate') element[name] = value;
+    else if (name === 'css')
+      for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
+    else if (
+      name === 'value' ||
+      name === 'checked' ||
+      name === 'disabled' ||
+      name === 'indeterminate'
+    )
+      element[name] = value;
     else element.setAttribute(name, value === true ? '' : String(value));
   }
   for (const child of children.flat(9)) {
@@ -18,10 +25,12 @@ function fill(element, properties, children) {
 }
 
 /** An element of HTML: h('a', { href, onclick, css: { top: '4px' } }, 'text', child, [more]). */
-export const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
+export const h = (tag, properties, ...children) =>
+  fill(document.createElement(tag), properties, children);
 
 /** The same of SVG. */
-export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
+export const s = (tag, properties, ...children) =>
+  fill(document.createElementNS(SVG, tag), properties, children);
 
 /** Have these children and no others. */
 export function put(element, ...children) {
@@ -31,7 +40,8 @@ export function put(element, ...children) {
 
 /** The same of what is drawn again and again: what has focus in it leaves it to what is at its place then. */
 export function putAgain(element, ...children) {
-  const stops = () => [...element.querySelectorAll('a, button, input, select, textarea')], at = stops().indexOf(document.activeElement);
+  const stops = () => [...element.querySelectorAll('a, button, input, select, textarea')],
+    at = stops().indexOf(document.activeElement);
   put(element, ...children);
   if (at >= 0) stops()[at]?.focus({ preventScroll: true });
 }
@@ -53,14 +63,22 @@ export function bytes(number) {
 }
 
 /** "1 entity", "2 entities". */
-export const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many || one + 's'}`;
+export const plural = (number, one, many) =>
+  `${count(number)} ${number === 1 ? one : many || one + 's'}`;
 
-export const percent = share => `${share >= 0.0995 || share === 0 ? Math.round(share * 100) : (share * 100).toFixed(1)} %`;
+export const percent = share =>
+  `${share >= 0.0995 || share === 0 ? Math.round(share * 100) : (share * 100).toFixed(1)} %`;
 
-export const milliseconds = ms => ms < 10 ? `${ms.toFixed(2)} ms` : ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+export const milliseconds = ms =>
+  ms < 10
+    ? `${ms.toFixed(2)} ms`
+    : ms < 10000
+      ? `${Math.round(ms)} ms`
+      : `${(ms / 1000).toFixed(1)} s`;
 
 let localTimes; // undefined: not looked for yet
-export const timesAreLocal = () => localTimes ??= localStorage.getItem('tavola.times') === 'local';
+export const timesAreLocal = () =>
+  (localTimes ??= localStorage.getItem('tavola.times') === 'local');
 export function showLocalTimes(on) {
   localTimes = on;
   localStorage.setItem('tavola.times', on ? 'local' : 'utc');
@@ -70,11 +88,18 @@ export function showLocalTimes(on) {
 export function instant(text) {
   const parsed = new Date(text.replace(/(\.\d{3})\d*Z$/, '$1Z'));
   if (Number.isNaN(parsed.getTime())) return text;
-  if (!timesAreLocal()) return parsed.toISOString().replace('T', ' ').replace('Z', '').replace(/\.000$/, '');
+  if (!timesAreLocal())
+    return parsed
+      .toISOString()
+      .replace('T', ' ')
+      .replace('Z', '')
+      .replace(/\.000$/, '');
   const pad = (number, size = 2) => String(number).padStart(size, '0');
-  return `${parsed.getFullYear()}-${pad(parsed.getMonth() + 1)}-${pad(parsed.getDate())} ` +
+  return (
+    `${parsed.getFullYear()}-${pad(parsed.getMonth() + 1)}-${pad(parsed.getDate())} ` +
     `${pad(parsed.getHours())}:${pad(parsed.getMinutes())}:${pad(parsed.getSeconds())}` +
-    (parsed.getMilliseconds() ? `.${pad(parsed.getMilliseconds(), 3)}` : '');
+    (parsed.getMilliseconds() ? `.${pad(parsed.getMilliseconds(), 3)}` : '')
+  );
 }
 
 /** What has no width to show: control characters as their pictures, nothing as "". */
@@ -112,18 +137,43 @@ const PATHS = {
   bin: 'M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 9h5.8l.6-9',
 };
 
-export const icon = (name, size = 16) => s('svg', {
-  width: size, height: size, viewBox: '0 0 16 16', 'aria-hidden': 'true', fill: 'none', stroke: 'currentColor',
-  'stroke-width': 1.4, 'stroke-linecap': 'round', 'stroke-linejoin': 'round',
-}, s('path', { d: PATHS[name] }));
+export const icon = (name, size = 16) =>
+  s(
+    'svg',
+    {
+      width: size,
+      height: size,
+      viewBox: '0 0 16 16',
+      'aria-hidden': 'true',
+      fill: 'none',
+      stroke: 'currentColor',
+      'stroke-width': 1.4,
+      'stroke-linecap': 'round',
+      'stroke-linejoin': 'round',
+    },
+    s('path', { d: PATHS[name] }),
+  );
 
 /** A line of a few values, without axes. */
 export function sparkline(values, width = 44, height = 14) {
   const most = Math.max(...values, 1);
-  const path = values.map((value, i) =>
-    `${i ? 'L' : 'M'}${(i * width / Math.max(values.length - 1, 1)).toFixed(1)} ${(height - 1.5 - value / most * (height - 3)).toFixed(1)}`).join('');
-  return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' },
-    s('path', { d: path, fill: 'none', stroke: 'currentColor', 'stroke-width': 1.25, 'stroke-linejoin': 'round' }));
+  const path = values
+    .map(
+      (value, i) =>
+        `${i ? 'L' : 'M'}${((i * width) / Math.max(values.length - 1, 1)).toFixed(1)} ${(height - 1.5 - (value / most) * (height - 3)).toFixed(1)}`,
+    )
+    .join('');
+  return s(
+    'svg',
+    { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' },
+    s('path', {
+      d: path,
+      fill: 'none',
+      stroke: 'currentColor',
+      'stroke-width': 1.25,
+      'stroke-linejoin': 'round',
+    }),
+  );
 }
 
 /** The four ways to read a table, with the guide's words and the colours of each. */
@@ -139,10 +189,28 @@ export const PLANS = {
 /** The key space as a line, and what a plan reads of it: shape says it, colour repeats it. */
 export function glyph(plan) {
   const css = PLANS[plan] ? PLANS[plan].css : 'none';
-  const block = { point: [12, 2], range: [9, 8], partition: [5, 14], table: [1, 24], all: [1, 24], none: null }[plan];
-  return s('svg', { class: 'glyph', width: 26, height: 12, viewBox: '0 0 26 12', 'aria-hidden': 'true' },
+  const block = {
+    point: [12, 2],
+    range: [9, 8],
+    partition: [5, 14],
+    table: [1, 24],
+    all: [1, 24],
+    none: null,
+  }[plan];
+  return s(
+    'svg',
+    { class: 'glyph', width: 26, height: 12, viewBox: '0 0 26 12', 'aria-hidden': 'true' },
     s('path', { d: 'M1 6h24', stroke: 'currentColor', opacity: 0.45 }),
-    block && s('rect', { x: block[0], y: plan === 'point' ? 1 : 3, width: block[1], height: plan === 'point' ? 10 : 6, rx: 1, class: `fill-${css}` }));
+    block &&
+      s('rect', {
+        x: block[0],
+        y: plan === 'point' ? 1 : 3,
+        width: block[1],
+        height: plan === 'point' ? 10 : 6,
+        rx: 1,
+        class: `fill-${css}`,
+      }),
+  );
 }
 
 // --- what a view says ---
@@ -158,8 +226,22 @@ let toastTimer;
 export function toast(text, undo) {
   document.querySelector('.toast')?.remove();
   clearTimeout(toastTimer);
-  const box = h('div', { class: 'toast', role: 'status' }, h('span', null, text),
-    undo && h('button', { onclick: () => { box.remove(); undo(); } }, 'Undo'));
+  const box = h(
+    'div',
+    { class: 'toast', role: 'status' },
+    h('span', null, text),
+    undo &&
+      h(
+        'button',
+        {
+          onclick: () => {
+            box.remove();
+            undo();
+          },
+        },
+        'Undo',
+      ),
+  );
   document.body.append(box);
   toastTimer = setTimeout(() => box.remove(), undo ? 60000 : 3000);
   toast.undo = undo || null;
@@ -178,7 +260,17 @@ export async function copy(text, what, from) {
 }
 
 export const copyButton = (text, what, label = `Copy ${what}`) =>
-  h('button', { class: 'btn quiet small', 'aria-label': label, title: label, onclick: event => copy(typeof text === 'function' ? text() : text, what, event.target.closest('.copied')) }, icon('copy'));
+  h(
+    'button',
+    {
+      class: 'btn quiet small',
+      'aria-label': label,
+      title: label,
+      onclick: event =>
+        copy(typeof text === 'function' ? text() : text, what, event.target.closest('.copied')),
+    },
+    icon('copy'),
+  );
 
 const dialogs = new Set(); // that are open: {address, leave()}
 
@@ -207,7 +299,10 @@ export function dialog(label, build, wide) {
     const entry = { address: location.hash, leave: () => end(undefined) };
     dialogs.add(entry);
     const box = h('dialog', { class: wide ? 'dlg wide' : 'dlg', 'aria-label': label });
-    box.addEventListener('cancel', event => { event.preventDefault(); close(undefined); });
+    box.addEventListener('cancel', event => {
+      event.preventDefault();
+      close(undefined);
+    });
     fill(box, null, [build(close)]);
     document.body.append(box);
     box.showModal();
@@ -215,7 +310,24 @@ export function dialog(label, build, wide) {
 }
 
 /** A question with two answers; true when the act is wanted. */
-export const ask = (question, act, detail) => dialog(question, close => h('form', { method: 'dialog', onsubmit: event => { event.preventDefault(); close(true); } },
-  h('h2', null, question), detail && h('p', { class: 'soft' }, detail),
-  h('div', { class: 'row end' }, h('button', { type: 'button', class: 'btn', onclick: () => close(false) }, 'Cancel'),
-    h('button', { type: 'submit', class: 'btn danger', autofocus: true }, act))));
+export const ask = (question, act, detail) =>
+  dialog(question, close =>
+    h(
+      'form',
+      {
+        method: 'dialog',
+        onsubmit: event => {
+          event.preventDefault();
+          close(true);
+        },
+      },
+      h('h2', null, question),
+      detail && h('p', { class: 'soft' }, detail),
+      h(
+        'div',
+        { class: 'row end' },
+        h('button', { type: 'button', class: 'btn', onclick: () => close(false) }, 'Cancel'),
+        h('button', { type: 'submit', class: 'btn danger', autofocus: true }, act),
+      ),
+    ),
+  );

@@ -4,19 +4,27 @@
 
 import { visible } from './dom.js';
 
-export const MEASURES = { reads: 'Reads', writes: 'Writes', deletes: 'Deletes', bytes: 'Bytes', scanned: 'Scanned', conflicts: 'Conflicts' };
+export const MEASURES = {
+  reads: 'Reads',
+  writes: 'Writes',
+  deletes: 'Deletes',
+  bytes: 'Bytes',
+  scanned: 'Scanned',
+  conflicts: 'Conflicts',
+};
 
 /** TVH1: a header in JSON, then a byte for each cell, slot by slot. */
 export function readHeat(buffer) {
   const view = new DataView(buffer);
-  if (String.fromCharCode(...new Uint8Array(buffer, 0, 4)) !== 'TVH1') throw new Error('This is not a heat map.');
+  if (String.fromCharCode(...new Uint8Array(buffer, 0, 4)) !== 'TVH1')
+    throw new Error('This is not a heat map.');
   const length = view.getUint32(4, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   return { ...head, cells: new Uint8Array(buffer, 8 + length), order: head.keys.map(orderOf) };
 }
 
 /** About what a byte stands for. */
-export const countOf = (code, max) => code === 0 ? 0 : max ** ((code - 1) / 254);
+export const countOf = (code, max) => (code === 0 ? 0 : max ** ((code - 1) / 254));
 
 // --- keys ---
 
@@ -27,10 +35,17 @@ export const keyParameter = key => key.join('\u0001');
 /** For people: "Sales / 121"; '' for the very first. */
 export function keyText(key) {
   if (!key || key.every(part => part === '')) return '';
-  return key.slice(0, 2).map(part => part.endsWith('\u0002') ? `${visible(part.slice(0, -1))}…` : visible(part)).join(' / ');
+  return key
+    .slice(0, 2)
+    .map(part => (part.endsWith('\u0002') ? `${visible(part.slice(0, -1))}…` : visible(part)))
+    .join(' / ');
 }
 
-const sameStart = (a, b) => { let size = 0; while (size < a.length && a[size] === b[size]) size++; return size; };
+const sameStart = (a, b) => {
+  let size = 0;
+  while (size < a.length && a[size] === b[size]) size++;
+  return size;
+};
 
 /**
  * Keys as labels of at most so many characters: what all begin with, up to the last mark in it, is
@@ -38,30 +53,49 @@ const sameStart = (a, b) => { let size = 0; while (size < a.length && a[size] ==
  * neighbours, so that no two that differ look the same.
  */
 export function labelsOf(texts, most) {
-  const [first = '', ...others] = texts.filter(Boolean), all = others.reduce((size, text) => Math.min(size, sameStart(first, text)), first.length);
-  const mark = Math.max(...[...'/ :-_.|'].map(each => first.slice(0, all).lastIndexOf(each))) + 1, common = others.length > 0 && mark >= 4 ? mark : 0;
+  const [first = '', ...others] = texts.filter(Boolean),
+    all = others.reduce((size, text) => Math.min(size, sameStart(first, text)), first.length);
+  const mark = Math.max(...[...'/ :-_.|'].map(each => first.slice(0, all).lastIndexOf(each))) + 1,
+    common = others.length > 0 && mark >= 4 ? mark : 0;
   const labels = texts.map((text, i) => {
     let from = text ? common : 0;
-    const differs = Math.max(sameStart(text, texts[i - 1] ?? ''), sameStart(text, texts[i + 1] ?? '')), room = most - (from > 0);
-    if (text.length - from > room && differs >= from + room - 1) from = differs + 4 < text.length ? differs + 4 - (most - 2) : text.length - (most - 1);
-    const rest = text.slice(from), left = most - (from > 0);
+    const differs = Math.max(
+        sameStart(text, texts[i - 1] ?? ''),
+        sameStart(text, texts[i + 1] ?? ''),
+      ),
+      room = most - (from > 0);
+    if (text.length - from > room && differs >= from + room - 1)
+      from = differs + 4 < text.length ? differs + 4 - (most - 2) : text.length - (most - 1);
+    const rest = text.slice(from),
+      left = most - (from > 0);
     return `${from > 0 ? '…' : ''}${rest.length > left ? `${rest.slice(0, left - 1)}…` : rest}`;
   });
   return { common: first.slice(0, common), labels };
 }
 
-export const rangeText = (low, high) => isOneKey(low, high) ? keyText(low) : `${keyText(low) || '(first)'} … ${high ? keyText(high) : '(end)'}`;
+export const rangeText = (low, high) =>
+  isOneKey(low, high)
+    ? keyText(low)
+    : `${keyText(low) || '(first)'} … ${high ? keyText(high) : '(end)'}`;
 
 /** A bucket that can hold one entity only: nothing lies between its bounds. */
-export const isOneKey = (low, high) => Boolean(high) && low.length === 2 && high.length === 3 && high[2] === '' && low[0] === high[0] && low[1] === high[1];
+export const isOneKey = (low, high) =>
+  Boolean(high) &&
+  low.length === 2 &&
+  high.length === 3 &&
+  high[2] === '' &&
+  low[0] === high[0] &&
+  low[1] === high[1];
 
 /** The number of the bucket that a bound lies in. */
 export function bucketOf(data, key) {
   const wanted = orderOf(key);
-  let low = 0, high = data.buckets;
+  let low = 0,
+    high = data.buckets;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (data.order[middle] <= wanted) low = middle; else high = middle;
+    if (data.order[middle] <= wanted) low = middle;
+    else high = middle;
   }
   return low;
 }
@@ -77,26 +111,49 @@ export const slotOf = (data, seconds) => (seconds - data.from) / data.grainS;
 
 const quoted = text => `'${text.replace(/'/g, "''")}'`;
 // The first text behind all that begin so.
-const behind = text => text.slice(0, -1) + String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
+const behind = text =>
+  text.slice(0, -1) + String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
 
 /** What a bound says of PartitionKey and RowKey: a place before or behind one of them. */
 function sidesOf([partition, row, isBehind]) {
   if (row === '\u0002') return { partition, isBehindPartition: true };
   if (partition.endsWith('\u0002')) return { partition: behind(partition.slice(0, -1)) };
   if (!row) return { partition };
-  return row.endsWith('\u0002') ? { partition, row: behind(row.slice(0, -1)) } : { partition, row, isBehindRow: isBehind != null };
+  return row.endsWith('\u0002')
+    ? { partition, row: behind(row.slice(0, -1)) }
+    : { partition, row, isBehindRow: isBehind != null };
 }
 
 /** A filter for the entities between two bounds. */
 export function filterOf(low, high) {
-  if (isOneKey(low, high)) return `PartitionKey eq ${quoted(low[0])} and RowKey eq ${quoted(low[1])}`;
-  const from = sidesOf(low || ['']), to = high && sidesOf(high), parts = [];
-  const fromRow = from.row && `RowKey ${from.isBehindRow ? 'gt' : 'ge'} ${quoted(from.row)}`, toRow = to?.row && `RowKey ${to.isBehindRow ? 'le' : 'lt'} ${quoted(to.row)}`;
-  if (to && from.partition === to.partition && !from.isBehindPartition && (toRow || to.isBehindPartition)) return [`PartitionKey eq ${quoted(to.partition)}`, fromRow, toRow].filter(Boolean).join(' and ');
-  if (fromRow) parts.push(`(PartitionKey gt ${quoted(from.partition)} or (PartitionKey eq ${quoted(from.partition)} and ${fromRow}))`);
-  else if (from.partition || from.isBehindPartition) parts.push(`PartitionKey ${from.isBehindPartition ? 'gt' : 'ge'} ${quoted(from.partition)}`);
-  if (toRow) parts.push(`(PartitionKey lt ${quoted(to.partition)} or (PartitionKey eq ${quoted(to.partition)} and ${toRow}))`);
-  else if (to) parts.push(`PartitionKey ${to.isBehindPartition ? 'le' : 'lt'} ${quoted(to.partition)}`);
+  if (isOneKey(low, high))
+    return `PartitionKey eq ${quoted(low[0])} and RowKey eq ${quoted(low[1])}`;
+  const from = sidesOf(low || ['']),
+    to = high && sidesOf(high),
+    parts = [];
+  const fromRow = from.row && `RowKey ${from.isBehindRow ? 'gt' : 'ge'} ${quoted(from.row)}`,
+    toRow = to?.row && `RowKey ${to.isBehindRow ? 'le' : 'lt'} ${quoted(to.row)}`;
+  if (
+    to &&
+    from.partition === to.partition &&
+    !from.isBehindPartition &&
+    (toRow || to.isBehindPartition)
+  )
+    return [`PartitionKey eq ${quoted(to.partition)}`, fromRow, toRow]
+      .filter(Boolean)
+      .join(' and ');
+  if (fromRow)
+    parts.push(
+      `(PartitionKey gt ${quoted(from.partition)} or (PartitionKey eq ${quoted(from.partition)} and ${fromRow}))`,
+    );
+  else if (from.partition || from.isBehindPartition)
+    parts.push(`PartitionKey ${from.isBehindPartition ? 'gt' : 'ge'} ${quoted(from.partition)}`);
+  if (toRow)
+    parts.push(
+      `(PartitionKey lt ${quoted(to.partition)} or (PartitionKey eq ${quoted(to.partition)} and ${toRow}))`,
+    );
+  else if (to)
+    parts.push(`PartitionKey ${to.isBehindPartition ? 'le' : 'lt'} ${quoted(to.partition)}`);
   return parts.join(' and ');
 }
 
@@ -112,7 +169,8 @@ export class Sums {
       let row = 0;
       for (let bucket = 0; bucket < buckets; bucket++) {
         row += values[cells[slot * buckets + bucket]];
-        this.sums[(slot + 1) * this.width + bucket + 1] = this.sums[slot * this.width + bucket + 1] + row;
+        this.sums[(slot + 1) * this.width + bucket + 1] =
+          this.sums[slot * this.width + bucket + 1] + row;
       }
     }
   }
@@ -133,13 +191,21 @@ export const EQUAL = 128; // the code of a cell that has not changed
  * cells are 128 where nothing changed, up to 255 for more and down to 1 for less, by the logarithm.
  */
 export function compare(data, shift) {
-  const { buckets, max } = data, slots = data.slots - shift, cells = new Uint8Array(slots * buckets);
-  const values = Float64Array.from({ length: 256 }, (_, code) => countOf(code, max)), scale = 127 / Math.log1p(max || 1);
+  const { buckets, max } = data,
+    slots = data.slots - shift,
+    cells = new Uint8Array(slots * buckets);
+  const values = Float64Array.from({ length: 256 }, (_, code) => countOf(code, max)),
+    scale = 127 / Math.log1p(max || 1);
   for (let i = 0; i < cells.length; i++) {
     const change = values[data.cells[i + shift * buckets]] - values[data.cells[i]];
     cells[i] = EQUAL + Math.sign(change) * Math.round(Math.log1p(Math.abs(change)) * scale);
   }
-  const part = from => ({ ...data, slots, from: data.from + from * data.grainS, cells: data.cells.subarray(from * buckets, (from + slots) * buckets) });
+  const part = from => ({
+    ...data,
+    slots,
+    from: data.from + from * data.grainS,
+    cells: data.cells.subarray(from * buckets, (from + slots) * buckets),
+  });
   return { ...part(shift), cells, now: part(shift), before: part(0), isDifference: true };
 }
 
@@ -150,7 +216,8 @@ export function compare(data, shift) {
  * [{at, key, kind}], oldest first.  A key is shown there as account/table/PartitionKey.
  */
 export function rangesOf(cluster, account, table) {
-  const own = `${account}/${table}/`, keyOf = text => text?.startsWith(own) ? [text.slice(own.length)] : null;
+  const own = `${account}/${table}/`,
+    keyOf = text => (text?.startsWith(own) ? [text.slice(own.length)] : null);
   const describe = range => ({ owner: range.usual ? `node ${range.usual}` : '', rows: range.rows });
   const ranges = [];
   (cluster.ranges || []).forEach((range, i, all) => {
@@ -159,7 +226,14 @@ export function rangesOf(cluster, account, table) {
     if (ranges.length === 0 && i > 0) ranges.push({ key: null, ...describe(all[i - 1]) }); // where the table begins
     ranges.push({ key, ...describe(range) });
   });
-  const events = (cluster.history || []).filter(event => event.outcome === 'done' && (event.op === 'split' || event.op === 'merge') && keyOf(event.key))
-    .map(event => ({ at: event.at_ms / 1000, key: keyOf(event.key), kind: event.op })).sort((a, b) => a.at - b.at);
+  const events = (cluster.history || [])
+    .filter(
+      event =>
+        event.outcome === 'done' &&
+        (event.op === 'split' || event.op === 'merge') &&
+        keyOf(event.key),
+    )
+    .map(event => ({ at: event.at_ms / 1000, key: keyOf(event.key), kind: event.op }))
+    .sort((a, b) => a.at - b.at);
   return { ranges, events };
 }

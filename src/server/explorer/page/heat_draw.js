@@ -16,22 +16,27 @@ const CHANGES = {
 const bytesOf = hex => [0, 2, 4].map(at => parseInt(hex.slice(at, at + 2), 16));
 
 function between(stops, part) {
-  const at = part * (stops.length - 1), low = Math.floor(at), high = Math.min(low + 1, stops.length - 1);
+  const at = part * (stops.length - 1),
+    low = Math.floor(at),
+    high = Math.min(low + 1, stops.length - 1);
   return stops[low].map((value, i) => Math.round(value + (stops[high][i] - value) * (at - low)));
 }
 
 /** 256 colours of a theme; `power` above 1 keeps the ordinary pale.  0 is the paper, 1 can be seen. */
 export function palette(theme, power) {
   const stops = RAMPS[theme].map(bytesOf);
-  return Array.from({ length: 256 }, (_, code) => between(stops, code === 0 ? 0 : 0.06 + 0.94 * ((code / 255) ** power)));
+  return Array.from({ length: 256 }, (_, code) =>
+    between(stops, code === 0 ? 0 : 0.06 + 0.94 * (code / 255) ** power),
+  );
 }
 
 /** The same for differences: 128 is the paper. */
 export function changePalette(theme, power) {
   const stops = CHANGES[theme].map(bytesOf);
   return Array.from({ length: 256 }, (_, code) => {
-    const side = Math.sign(code - EQUAL), strength = Math.min(1, Math.abs(code - EQUAL) / 127);
-    return between(stops, 0.5 + side * (side && 0.04 + 0.46 * (strength ** power)));
+    const side = Math.sign(code - EQUAL),
+      strength = Math.min(1, Math.abs(code - EQUAL) / 127);
+    return between(stops, 0.5 + side * (side && 0.04 + 0.46 * strength ** power));
   });
 }
 
@@ -40,37 +45,77 @@ export function changePalette(theme, power) {
  * cells under it, it takes the strongest, so that a line one bucket thin survives.
  */
 export function drawCells(canvas, data, rect, colours, isFlipped) {
-  const { buckets, cells } = data, { width, height } = canvas;
-  const left = Math.floor(rect.x0), right = Math.ceil(rect.x1), low = Math.floor(rect.y0), high = Math.ceil(rect.y1);
-  const across = right - left, up = high - low, columns = Math.min(across, width), rows = Math.min(up, height);
+  const { buckets, cells } = data,
+    { width, height } = canvas;
+  const left = Math.floor(rect.x0),
+    right = Math.ceil(rect.x1),
+    low = Math.floor(rect.y0),
+    high = Math.ceil(rect.y1);
+  const across = right - left,
+    up = high - low,
+    columns = Math.min(across, width),
+    rows = Math.min(up, height);
   const strength = data.isDifference ? code => Math.abs(code - EQUAL) : code => code;
-  const small = h('canvas', { width: columns, height: rows }), context = small.getContext('2d'), picture = context.createImageData(columns, rows), pixels = new Uint32Array(picture.data.buffer);
-  const packed = Uint32Array.from(colours, ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0), none = data.isDifference ? EQUAL : 0;
+  const small = h('canvas', { width: columns, height: rows }),
+    context = small.getContext('2d'),
+    picture = context.createImageData(columns, rows),
+    pixels = new Uint32Array(picture.data.buffer);
+  const packed = Uint32Array.from(
+      colours,
+      ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0,
+    ),
+    none = data.isDifference ? EQUAL : 0;
   for (let column = 0; column < columns; column++) {
-    const s0 = left + Math.floor(column * across / columns), s1 = Math.max(s0 + 1, left + Math.floor((column + 1) * across / columns));
+    const s0 = left + Math.floor((column * across) / columns),
+      s1 = Math.max(s0 + 1, left + Math.floor(((column + 1) * across) / columns));
     for (let row = 0; row < rows; row++) {
-      const b0 = low + Math.floor(row * up / rows), b1 = Math.max(b0 + 1, low + Math.floor((row + 1) * up / rows));
+      const b0 = low + Math.floor((row * up) / rows),
+        b1 = Math.max(b0 + 1, low + Math.floor(((row + 1) * up) / rows));
       let best = none;
-      for (let slot = s0; slot < s1; slot++) for (let bucket = b0; bucket < b1; bucket++) { const code = cells[slot * buckets + bucket]; if (strength(code) > strength(best)) best = code; }
+      for (let slot = s0; slot < s1; slot++)
+        for (let bucket = b0; bucket < b1; bucket++) {
+          const code = cells[slot * buckets + bucket];
+          if (strength(code) > strength(best)) best = code;
+        }
       pixels[(isFlipped ? row : rows - 1 - row) * columns + column] = packed[best];
     }
   }
   context.putImageData(picture, 0, 0);
-  const over = canvas.getContext('2d'), x = (rect.x0 - left) * columns / across, y = (isFlipped ? rect.y0 - low : high - rect.y1) * rows / up;
+  const over = canvas.getContext('2d'),
+    x = ((rect.x0 - left) * columns) / across,
+    y = ((isFlipped ? rect.y0 - low : high - rect.y1) * rows) / up;
   over.imageSmoothingEnabled = false;
-  over.drawImage(small, x, y, (rect.x1 - rect.x0) * columns / across, (rect.y1 - rect.y0) * rows / up, 0, 0, width, height);
+  over.drawImage(
+    small,
+    x,
+    y,
+    ((rect.x1 - rect.x0) * columns) / across,
+    ((rect.y1 - rect.y0) * rows) / up,
+    0,
+    0,
+    width,
+    height,
+  );
 }
 
 /** A picture of 27 by 27 of a pattern, in the colours of the map. */
 export function patternPicture(kind, colours) {
-  const size = 27, canvas = h('canvas', { width: size, height: size, class: 'hpic', 'aria-hidden': 'true' }), context = canvas.getContext('2d');
-  const hot = {
-    even: () => 0, uneven: (x, y) => Math.abs(y - 13) < 5 && (x + y) % 2, stripes: x => x % 7 < 2, 'hot-line': (x, y) => Math.abs(y - 13) < 2,
-    rising: (x, y) => Math.abs(size - 1 - y - x) < 2, falling: (x, y) => Math.abs(y - x) < 2, wall: x => x > 12 && x < 15,
-  }[kind] || (() => 0);
+  const size = 27,
+    canvas = h('canvas', { width: size, height: size, class: 'hpic', 'aria-hidden': 'true' }),
+    context = canvas.getContext('2d');
+  const hot =
+    {
+      even: () => 0,
+      uneven: (x, y) => Math.abs(y - 13) < 5 && (x + y) % 2,
+      stripes: x => x % 7 < 2,
+      'hot-line': (x, y) => Math.abs(y - 13) < 2,
+      rising: (x, y) => Math.abs(size - 1 - y - x) < 2,
+      falling: (x, y) => Math.abs(y - x) < 2,
+      wall: x => x > 12 && x < 15,
+    }[kind] || (() => 0);
   for (let x = 0; x < size; x++) {
     for (let y = 0; y < size; y++) {
-      context.fillStyle = `rgb(${colours[hot(x, y) ? 215 : 30 + (x * 7 + y * 13) % 5 * 12]})`;
+      context.fillStyle = `rgb(${colours[hot(x, y) ? 215 : 30 + ((x * 7 + y * 13) % 5) * 12]})`;
       context.fillRect(x, y, 1, 1);
     }
   }

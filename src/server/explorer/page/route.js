@@ -17,7 +17,8 @@ function hashOf(parts, query) {
 
 /** The address of a view: link('t', 'People', 'rows', {f: "Age gt 3"}). */
 export function link(...parts) {
-  const query = typeof parts[parts.length - 1] === 'object' ? parts.pop() : {}, facts = serverFacts();
+  const query = typeof parts[parts.length - 1] === 'object' ? parts.pop() : {},
+    facts = serverFacts();
   const given = Object.entries(query).filter(([, value]) => value !== '' && value != null);
   if (facts && currentAccount() !== facts.accounts[0].name) given.push(['a', currentAccount()]);
   return hashOf(parts, new URLSearchParams(given));
@@ -26,7 +27,9 @@ export function link(...parts) {
 let wantedKey = '';
 
 /** A view is on its way: from now on only what is under this address may change it. */
-export const wantView = key => { wantedKey = key; };
+export const wantView = key => {
+  wantedKey = key;
+};
 
 /** Change what the address says of this view without leaving it.  One that has been left is late. */
 export function setQuery(changes, push) {

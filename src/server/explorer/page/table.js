@@ -20,17 +20,25 @@ const TABS = {
 /** "48,213 entities, 14.9 MB, 6 partitions", as far as it is known. */
 function factsLine(facts) {
   if (!facts) return '';
-  const parts = [`${facts.exact === false ? 'about ' : ''}${plural(facts.entities, 'entity', 'entities')}`];
+  const parts = [
+    `${facts.exact === false ? 'about ' : ''}${plural(facts.entities, 'entity', 'entities')}`,
+  ];
   if (facts.bytes != null) parts.push(bytes(facts.bytes));
-  if (facts.partitions != null) parts.push(`${facts.partitionsExact ? '' : 'about '}${plural(facts.partitions, 'partition')}`);
+  if (facts.partitions != null)
+    parts.push(`${facts.partitionsExact ? '' : 'about '}${plural(facts.partitions, 'partition')}`);
   return parts.join(', ');
 }
 
 async function remove(table) {
   const facts = factsOf(table);
   const what = facts ? ` and its ${plural(facts.entities, 'entity', 'entities')}` : '';
-  if (!await ask(`Delete ${table}${what}? This cannot be undone.`, `Delete ${table}`)) return;
-  try { await api.deleteTable(table); } catch (trouble) { toast(trouble.message); return; }
+  if (!(await ask(`Delete ${table}${what}? This cannot be undone.`, `Delete ${table}`))) return;
+  try {
+    await api.deleteTable(table);
+  } catch (trouble) {
+    toast(trouble.message);
+    return;
+  }
   toast(`${table} deleted`);
   location.hash = link('start');
   refreshTree();
@@ -44,9 +52,21 @@ export async function show(route) {
   return {
     ...inner,
     nodes: [
-      topBar(table, factsLine(factsOf(table)), inner.actions,
-        h('button', { class: 'btn quiet', 'aria-label': 'Delete table', onclick: () => remove(table) }, h('span', { class: 'phone' }, icon('bin')), h('span', { class: 'desk' }, 'Delete table'))),
-      tabs(table, Object.entries(TABS).map(([id, [name]]) => [name, link('t', table, id), id === tab])),
+      topBar(
+        table,
+        factsLine(factsOf(table)),
+        inner.actions,
+        h(
+          'button',
+          { class: 'btn quiet', 'aria-label': 'Delete table', onclick: () => remove(table) },
+          h('span', { class: 'phone' }, icon('bin')),
+          h('span', { class: 'desk' }, 'Delete table'),
+        ),
+      ),
+      tabs(
+        table,
+        Object.entries(TABS).map(([id, [name]]) => [name, link('t', table, id), id === tab]),
+      ),
       inner.nodes,
     ],
   };

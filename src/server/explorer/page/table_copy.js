@@ -10,8 +10,12 @@
 import * as api from './api.js';
 import { compareKeys } from './pages.js';
 
-const BATCH_MAX = 100, BATCH_BYTES = 3 << 20, IN_FLIGHT = 4, PASSES_MAX = 5;
-const GONE = ['ResourceNotFound', 'EntityNotFound'], OTHERS = [...GONE, 'EntityAlreadyExists', 'UpdateConditionNotSatisfied']; // somebody else was faster
+const BATCH_MAX = 100,
+  BATCH_BYTES = 3 << 20,
+  IN_FLIGHT = 4,
+  PASSES_MAX = 5;
+const GONE = ['ResourceNotFound', 'EntityNotFound'],
+  OTHERS = [...GONE, 'EntityAlreadyExists', 'UpdateConditionNotSatisfied']; // somebody else was faster
 
 async function* entitiesOf(table, signal) {
   let next = null;
@@ -24,8 +28,10 @@ async function* entitiesOf(table, signal) {
 
 /** Entities with the same keys of two tables, in order; either may be undefined. */
 async function* pairsOf(from, to, signal) {
-  const a = entitiesOf(from, signal), b = entitiesOf(to, signal);
-  let x = (await a.next()).value, y = (await b.next()).value;
+  const a = entitiesOf(from, signal),
+    b = entitiesOf(to, signal);
+  let x = (await a.next()).value,
+    y = (await b.next()).value;
   while (x || y) {
     const order = !y ? -1 : !x ? 1 : compareKeys([x.partition, x.row], [y.partition, y.row]);
     yield [order <= 0 ? x : undefined, order >= 0 ? y : undefined];
@@ -34,17 +40,34 @@ async function* pairsOf(from, to, signal) {
   }
 }
 
-const contentOf = entity => api.entityJson(new Map([...entity.properties].sort(([a], [b]) => a < b ? -1 : 1)));
-const timeOf = entity => { const [second, digits = ''] = entity.properties.get('Timestamp').value.replace('Z', '').split('.'); return `${second}.${digits.padEnd(7, '0')}`; };
+const contentOf = entity =>
+  api.entityJson(new Map([...entity.properties].sort(([a], [b]) => (a < b ? -1 : 1))));
+const timeOf = entity => {
+  const [second, digits = ''] = entity.properties
+    .get('Timestamp')
+    .value.replace('Z', '')
+    .split('.');
+  return `${second}.${digits.padEnd(7, '0')}`;
+};
 
 /** Changes of one table, in batches of which some are on their way at the same time. */
 class Batches {
   /** `lost(error)`: somebody else was faster with an entity, which is left as it is. */
-  constructor(table, signal, lost) { Object.assign(this, { table, signal, lost, group: [], cost: 0, tasks: new Set(), error: null }); }
+  constructor(table, signal, lost) {
+    Object.assign(this, { table, signal, lost, group: [], cost: 0, tasks: new Set(), error: null });
+  }
 
   async add(operation) {
-    const cost = operation.properties ? new TextEncoder().encode(api.entityJson(operation.properties)).length : 0;
-    if (this.group.length && (this.group[0].partition !== operation.partition || this.group.length === BATCH_MAX || this.cost + cost > BATCH_BYTES)) await this.flush();
+    const cost = operation.properties
+      ? new TextEncoder().encode(api.entityJson(operation.properties)).length
+      : 0;
+    if (
+      this.group.length &&
+      (this.group[0].partition !== operation.partition ||
+        this.group.length === BATCH_MAX ||
+        this.cost + cost > BATCH_BYTES)
+    )
+      await this.flush();
     this.group.push(operation);
     this.cost += cost;
   }
@@ -57,13 +80,19 @@ class Batches {
     this.signal.throwIfAborted();
     if (this.error) throw this.error;
     if (group.length === 0) return;
-    const task = this.send(group).catch(error => { this.error ||= error; }).finally(() => this.tasks.delete(task));
+    const task = this.send(group)
+      .catch(error => {
+        this.error ||= error;
+      })
+      .finally(() => this.tasks.delete(task));
     this.tasks.add(task);
   }
 
   /** A batch that fails as a whole is sent again one by one. */
   async send(group) {
-    try { await api.sendBatch(this.table, group); } catch (error) {
+    try {
+      await api.sendBatch(this.table, group);
+    } catch (error) {
       if (!OTHERS.includes(error.code)) throw error;
       if (group.length === 1) this.lost(error);
       else for (const operation of group) await this.send([operation]);
@@ -84,15 +113,26 @@ class Batches {
  */
 async function look(from, to, { signal, report, onSame }) {
   const sums = { seen: 0, same: 0, brought: 0, kept: 0, extra: 0 };
-  const writes = new Batches(to, signal, () => { sums.brought--; sums.kept++; });
+  const writes = new Batches(to, signal, () => {
+    sums.brought--;
+    sums.kept++;
+  });
   for await (const [x, y] of pairsOf(from, to, signal)) {
     if (x) report(++sums.seen);
     if (!x) sums.extra++;
-    else if (y && contentOf(x) === contentOf(y)) { sums.same++; await onSame?.(x); }
-    else if (y && timeOf(x) <= timeOf(y)) sums.kept++;
+    else if (y && contentOf(x) === contentOf(y)) {
+      sums.same++;
+      await onSame?.(x);
+    } else if (y && timeOf(x) <= timeOf(y)) sums.kept++;
     else {
       sums.brought++;
-      await writes.add({ how: y ? 'replace' : 'insert', partition: x.partition, row: x.row, properties: x.properties, etag: y?.etag });
+      await writes.add({
+        how: y ? 'replace' : 'insert',
+        partition: x.partition,
+        row: x.row,
+        properties: x.properties,
+        etag: y?.etag,
+      });
     }
   }
   await writes.end();
@@ -115,10 +155,22 @@ export async function copyEntities(from, to, { signal, report }) {
  * else has deleted and the copy has.
  */
 export async function moveEntities(from, to, { signal, report }) {
-  let moved = 0, gone = 0, sums;
+  let moved = 0,
+    gone = 0,
+    sums;
   for (let pass = 1; pass <= PASSES_MAX; pass++) {
-    const deletes = new Batches(from, signal, error => { moved--; if (GONE.includes(error.code)) gone++; }); // changed meanwhile: the next look sees it
-    sums = await look(from, to, { signal, report: () => {}, onSame: x => { report('Moving', ++moved); return deletes.add({ how: 'delete', partition: x.partition, row: x.row, etag: x.etag }); } });
+    const deletes = new Batches(from, signal, error => {
+      moved--;
+      if (GONE.includes(error.code)) gone++;
+    }); // changed meanwhile: the next look sees it
+    sums = await look(from, to, {
+      signal,
+      report: () => {},
+      onSame: x => {
+        report('Moving', ++moved);
+        return deletes.add({ how: 'delete', partition: x.partition, row: x.row, etag: x.etag });
+      },
+    });
     await deletes.end();
     if (sums.seen === sums.kept) break;
   }
@@ -127,7 +179,12 @@ export async function moveEntities(from, to, { signal, report }) {
 
 /** The stored policies, too. */
 export async function copyPolicies(from, to) {
-  const path = table => `/api/table/${api.currentAccount()}/${encodeURIComponent(table)}?comp=acl`, headers = { 'x-ms-version': '2019-02-02' };
+  const path = table => `/api/table/${api.currentAccount()}/${encodeURIComponent(table)}?comp=acl`,
+    headers = { 'x-ms-version': '2019-02-02' };
   const policies = await (await api.service('GET', path(from), { headers })).text();
-  if (policies.includes('<SignedIdentifier>')) await api.service('PUT', path(to), { body: policies, headers: { ...headers, 'content-type': 'application/xml' } });
+  if (policies.includes('<SignedIdentifier>'))
+    await api.service('PUT', path(to), {
+      body: policies,
+      headers: { ...headers, 'content-type': 'application/xml' },
+    });
 }

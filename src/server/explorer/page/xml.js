@@ -3,8 +3,12 @@
 
 const ENTITIES = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-const decode = text => text.replace(/&(#x[0-9a-f]+|#\d+|\w+);/gi, (all, name) =>
-  name[0] !== '#' ? ENTITIES[name] ?? all : String.fromCodePoint(name[1] === 'x' ? parseInt(name.slice(2), 16) : Number(name.slice(1))));
+const decode = text =>
+  text.replace(/&(#x[0-9a-f]+|#\d+|\w+);/gi, (all, name) =>
+    name[0] !== '#'
+      ? (ENTITIES[name] ?? all)
+      : String.fromCodePoint(name[1] === 'x' ? parseInt(name.slice(2), 16) : Number(name.slice(1))),
+  );
 
 class Element {
   constructor(name, attributes) {
@@ -13,7 +17,9 @@ class Element {
 
   /** The first child, or descendant by "A/B"; undefined without one. */
   find(path) {
-    return path.split('/').reduce((element, name) => element?.children.find(child => child.name === name), this);
+    return path
+      .split('/')
+      .reduce((element, name) => element?.children.find(child => child.name === name), this);
   }
 
   /** Its text, '' without one. */
@@ -28,16 +34,18 @@ class Element {
 
 /** The root element of a document. */
 export function parseXml(document) {
-  const top = new Element('', {}), open = [top];
+  const top = new Element('', {}),
+    open = [top];
   for (const [, tag, text] of document.replace(/^\uFEFF/, '').matchAll(/<([^>]+)>|([^<]+)/g)) {
     const current = open[open.length - 1];
     if (text !== undefined) current.text += decode(text);
     else if (tag[0] === '/') {
       const closed = open.pop();
       if (closed.attributes.Encoded === 'true') closed.text = decodeURIComponent(closed.text); // a name that XML cannot hold
-    }
-    else if (tag[0] !== '?' && tag[0] !== '!') {
-      const attributes = Object.fromEntries([...tag.matchAll(/([\w:-]+)="([^"]*)"/g)].map(([, name, value]) => [name, decode(value)]));
+    } else if (tag[0] !== '?' && tag[0] !== '!') {
+      const attributes = Object.fromEntries(
+        [...tag.matchAll(/([\w:-]+)="([^"]*)"/g)].map(([, name, value]) => [name, decode(value)]),
+      );
       const element = new Element(/^[^\s/]+/.exec(tag)[0], attributes);
       current.children.push(element);
       if (!tag.endsWith('/')) open.push(element);
@@ -47,7 +55,8 @@ export function parseXml(document) {
 }
 
 /** Text as content of an element. */
-export const escapeXml = text => text.replace(/[<>&"]/g, c => ({ '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' })[c]);
+export const escapeXml = text =>
+  text.replace(/[<>&"]/g, c => ({ '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' })[c]);
 
 /** An element around text that is content already. */
 export const element = (name, content) => `<${name}>${content}</${name}>`;

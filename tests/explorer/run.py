@@ -29,6 +29,7 @@ from server import ROOT, Server  # noqa: E402
 
 ENDING = ".test.mjs"
 PICTURES = HERE / "pictures"
+MODULES = "modules"  # a part that needs no server and no browser
 TOOL = os.environ.get("TAVOLA", str(ROOT / "build" / "tavola"))
 # A recorder whose clock the tests move (POST /clock/MS), for what is about time.
 # On one thread a request is recorded before the next one is answered.
@@ -93,8 +94,15 @@ def trace_flags(part, folder):
     return ("--trace", os.environ["EXPLORER_TEST_TRACE"], "--trace-values", "full")
 
 
+def run_modules():
+    """What the page's files do by themselves, without a server and a browser."""
+    return javascript.run_tests(MODULES, HERE, [str(path) for path in sorted((HERE / MODULES).glob(f"*{ENDING}"))])
+
+
 def run_file(part, folder_of_it=HERE):
     """(passed, failed) of one file; a server that does not end well is a failure of it."""
+    if part == MODULES:
+        return run_modules()
     flags = PICTURE_FLAGS if folder_of_it == PICTURES else FLAGS
     try:
         with tempfile.TemporaryDirectory() as folder, Server(
@@ -127,7 +135,7 @@ def main(arguments):
     if arguments[:1] == ["--pictures"]:
         return draw(arguments[1:])
     is_list = arguments[:1] == ["--jobs"]
-    chosen = parts.choose_or_exit("explorer", files_in(HERE), arguments[is_list:])
+    chosen = parts.choose_or_exit("explorer", {**files_in(HERE), MODULES: ()}, arguments[is_list:])
     if is_list:
         return suite.print_jobs(chosen)
     return suite.close("explorer", *suite.run_apart(run_file, [(part,) for part in chosen]))

@@ -124,7 +124,7 @@ export async function readMetadata(kind, name) {
     );
   const found = xml.find(list).children.find(each => each.textOf('Name') === name); // the first of all that begin like this
   if (!found) throw new api.Trouble(404, 'NotFound', `There is no ${name} any more.`);
-  return metadataOf(found);
+  return metadataOf(found).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** Set it, if it is still what was read. */

@@ -2,7 +2,9 @@
 """Write the page's files as a C source: embed-page.py OUT.c FILE...
 
 Each is compressed here, once.  In index.html the text @VERSION@ becomes the
-digest of all files, under which browsers may keep them for ever.
+digest of all files, under which browsers may keep them for ever.  The style
+sheets are one file there, page.css: first the file of this name, then those of
+the views, by their names.
 """
 
 import gzip
@@ -29,6 +31,8 @@ def c_bytes(data):
 def main():
     out, paths = sys.argv[1], sorted(sys.argv[2:])
     files = {os.path.basename(path): open(path, "rb").read() for path in paths}
+    sheets = sorted((name for name in files if name.endswith(".css")), key=lambda name: (name != "page.css", name))
+    files["page.css"] = b"\n".join([files.pop(name) for name in sheets])
     digest = hashlib.sha256()
     for name, data in files.items():
         digest.update(b"%s %d\n" % (name.encode(), len(data)) + data)

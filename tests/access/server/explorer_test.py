@@ -335,13 +335,6 @@ class Explorer(unittest.TestCase):
         self.assertEqual(self.status("GET", "/api/hello", page=page), 401)
         self.assertEqual(self.status("GET", "/api/hello"), 200)
 
-    def test_a_session_ends_a_day_after_its_last_use(self):
-        with Server("--test-points", engine="memory") as server:
-            page = Page(server, new_link(server))
-            for hours, wanted in ((23, 200), (23, 200), (25, 401)):
-                server.pass_time(hours * 3600)
-                self.assertEqual(page.ask("GET", "/api/hello")[0], wanted)
-
     def test_whoever_listens_on_the_port_of_a_server_that_is_down_gets_nothing_of_use(self):
         with Server(engine="rocksdb") as server:
             for end in (server.kill, server.stop):

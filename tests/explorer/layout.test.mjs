@@ -371,14 +371,14 @@ test('everything stands where it has stood, light and dark', async () => {
   assert.deepEqual(wrong, []);
 });
 
-if (SHOTS)
-  test('a picture of each', async () => {
-    await walk(async (page, name, width) => {
-      for (const theme of ['light', 'dark']) {
-        await page.evaluate(on => {
-          document.documentElement.dataset.theme = on;
-        }, theme);
-        await page.screenshot({ path: `${SHOTS}/${width} ${name} ${theme}.png` });
-      }
-    });
+const shoot = SHOTS ? test : () => {};
+shoot('a picture of each', async () => {
+  await walk(async (page, name, width) => {
+    for (const theme of ['light', 'dark']) {
+      await page.evaluate(on => {
+        document.documentElement.dataset.theme = on;
+      }, theme);
+      await page.screenshot({ path: `${SHOTS}/${width} ${name} ${theme}.png` });
+    }
   });
+});

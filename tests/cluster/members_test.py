@@ -324,6 +324,20 @@ class Silence(Members):
         self.end(nodes)
 
 
+    def test_a_start_says_that_the_pool_does_not_answer(self):
+        nodes = self.start(1)
+        late = Server(*stand.rados_flags(nodes.pool), engine="rados",
+                      env=pretending("pool-ms=2000"))
+        self.addCleanup(late.clean)
+        with stand.ceph().silence():
+            with self.assertRaisesRegex(RuntimeError, f"tavolad: .*: {stand.NO_ANSWER}: see"):
+                late.start(wait_s=WAIT_S)
+        self.assertEqual(late.process.wait(WAIT_S), 2)
+        late.start(wait_s=WAIT_S)
+        self.assertEqual(late.stop(), 0)
+        self.end(nodes)
+
+
 class Stops(Members):
     def test_a_stop_does_not_wait_for_ever_for_a_pool_that_does_not_answer(self):
         nodes = self.start(1, envs={0: pretending("stop-pool-ms=2000")})

@@ -30,6 +30,7 @@ ENGINE = os.environ.get("TAVOLA_TEST_ENGINE", "rados")
 IS_ALONE = ENGINE != "rados"
 PGS = 8  # of a pool; there are many pools, and each costs the OSDs some memory
 START_S = 120
+NO_ANSWER = "the pool does not answer"  # the last line of a start that has waited for one
 WAIT_S = 120  # for what must come: on a machine that is busy with other things too
 
 
@@ -147,6 +148,21 @@ def rados_flags(pool, conf=None, user="tavola"):
     return ["--ceph-conf", conf or ceph().conf, "--ceph-user", user, "--pool", pool]
 
 
+class Node(Server):
+    def start(self, wait_s=START_S, **options):
+        """
+        As its supervisor does: again, when the pool has not answered.  OSDs that others have killed
+        take their time on a busy machine, and a start gives them half a minute.
+        """
+        deadline = time.monotonic() + wait_s
+        while True:
+            try:
+                return super().start(max(deadline - time.monotonic(), 1), **options)
+            except RuntimeError as error:
+                if NO_ANSWER not in str(error) or time.monotonic() > deadline:
+                    raise
+
+
 class Nodes:
     """Servers on one pool: those of a list, in the order of their numbers from 0."""
 
@@ -158,8 +174,8 @@ class Nodes:
         if IS_ALONE:
             self.servers = [Server(*flags, engine=ENGINE, program=program)]
         else:
-            self.servers = [Server(*rados_flags(self.pool), *flags, engine="rados",
-                                   program=program, env=(envs or {}).get(number))
+            self.servers = [Node(*rados_flags(self.pool), *flags, engine="rados",
+                                 program=program, env=(envs or {}).get(number))
                             for number in range(count)]
         self.count = count
         self.balancer = self.folder = None

@@ -62,7 +62,7 @@ static bool join_cluster(tv_server *server, char *reterr_text, size_t reterr_siz
     }
     if (err) {
         snprintf(reterr_text, reterr_size, "cannot become a node of the cluster: %s",
-                 tv_err_name(err));
+                 tv_pool_problem(err));
         return false;
     }
     tv_rados_set_before_use(server->engine, tv_cluster_reload_dropped, server->cluster);
@@ -197,7 +197,8 @@ bool tv_server_load_time(tv_server *server, char *reterr_text, size_t reterr_siz
     tv_err err = tv_instant_load(server->engine);
 
     if (err)
-        snprintf(reterr_text, reterr_size, "the store's time cannot be read: %s", tv_err_name(err));
+        snprintf(reterr_text, reterr_size, "the store's time cannot be read: %s",
+                 tv_pool_problem(err));
     return err == TV_OK;
 }
 

@@ -135,6 +135,12 @@ tv_err tv_pool_get_row(tv_pool *pool, const char *object, tv_slice key, tv_arena
     return TV_OK;
 }
 
+const char *tv_pool_problem(tv_err err)
+{
+    return err == TV_ERR_TIMED_OUT ? "the pool does not answer: see 'ceph status', and start again"
+                                   : tv_err_name(err);
+}
+
 bool tv_pool_lacks(tv_pool *pool, char *ret_text, size_t size)
 {
     return pool->ops->lacks && pool->ops->lacks(pool, ret_text, size);

@@ -214,6 +214,9 @@ tv_err tv_pool_read_now(tv_pool *pool, tv_pool_read *read) TV_WARN_UNUSED;
 tv_err tv_pool_get_row(tv_pool *pool, const char *object, tv_slice key, tv_arena *arena,
                        tv_slice *ret_value) TV_WARN_UNUSED;
 
+/** Why a start cannot go on, for people. */
+const char *tv_pool_problem(tv_err err);
+
 /** See tv_pool_ops.lacks. */
 bool tv_pool_lacks(tv_pool *pool, char *ret_text, size_t size);
 

@@ -436,7 +436,7 @@ static tv_err open_store(const tv_rados_options *options, tv_maps **ret_maps, ch
                  "something else, or is damaged");
     else if (err)
         snprintf(reterr_text, reterr_size, "cannot open the store in the pool: %s",
-                 tv_err_name(err));
+                 tv_pool_problem(err));
     return err;
 }
 

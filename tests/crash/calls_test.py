@@ -5,8 +5,10 @@ returns an error instead.  $CRASH_CALLS says how many of the calls are tried (12
 run; with "all" it is every one of them.
 """
 
+import concurrent.futures
 import errno
 import os
+import queue
 import random
 import shutil
 import unittest
@@ -21,16 +23,21 @@ from table_client import BROKEN
 CALLS = os.environ.get("CRASH_CALLS") or "12"
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EMFILE, errno.EACCES)
 NEVER = 0  # no call has this number
+AT_A_TIME = 2
 
 
-class Calls(unittest.TestCase):
+class Calling(unittest.TestCase):
+    """Subclasses have the tests."""
+
     @classmethod
     def setUpClass(cls):
         """A store with a history, as a crash left it."""
-        cls.recorder = Recorder()
-        cls.chance = random.Random(f"{seed.SEED}/calls")
+        cls.recorders = [Recorder() for _ in range(AT_A_TIME)]
+        cls.free = queue.SimpleQueue()  # those that no run has
+        for recorder in cls.recorders:
+            cls.free.put(recorder)
         cls.store = folder_in_memory()
-        cls.clients = [kind(n, cls.recorder, random.Random(f"{seed.SEED}/{n}"))
+        cls.clients = [kind(n, cls.recorders[0], random.Random(f"{seed.SEED}/{n}"))
                        for n, kind in enumerate(KINDS)]
         server = server_on(cls.store)
         try:
@@ -44,17 +51,30 @@ class Calls(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         shutil.rmtree(cls.store)
-        cls.recorder.clean()
+        for recorder in cls.recorders:
+            recorder.clean()
+
+    def chance(self, *what):
+        """The same for the same test, however many run at a time."""
+        return random.Random("/".join(map(str, (seed.SEED, self.id(), *what))))
 
     def run_once(self, fail_at, act):
         """Start on a copy of the store with one call that fails, and act; (calls, what is wrong)."""
+        recorder = self.free.get()
+        try:
+            return self.run_noted(recorder, fail_at, act)
+        finally:
+            self.free.put(recorder)
+
+    def run_noted(self, recorder, fail_at, act):
         folder, clients = folder_in_memory(), [client.twin() for client in self.clients]
+        for n, client in enumerate(clients):
+            client.chance = self.chance(fail_at, n)
         data = os.path.join(folder, "data")
         shutil.copytree(self.store, data)
-        self.prepare(data)
-        error = self.chance.choice(ERRORS) if fail_at else 0
-        self.recorder.forget()
-        server = server_on(data, env=self.recorder.env(folder, fail_at, error))
+        error = self.chance(fail_at).choice(ERRORS) if fail_at else 0
+        recorder.forget()
+        server = server_on(data, env=recorder.env(folder, fail_at, error))
         try:
             server.start(health=(200, 503))
             act(server, clients)
@@ -69,29 +89,36 @@ class Calls(unittest.TestCase):
         if trouble is None and os.path.exists(backup):
             trouble = check_store(backup, clients, AT_THE_END)
         if trouble:
-            return self.recorder.calls(), (f"call {fail_at} with {errno.errorcode[error]}, kept in "
-                                           f"{keep(folder)}: {trouble}\n{log[-3000:]}")
+            return recorder.calls(), (f"call {fail_at} with {errno.errorcode.get(error)}, kept in "
+                                      f"{keep(folder)}: {trouble}\n{log[-3000:]}")
         shutil.rmtree(folder)
-        return self.recorder.calls(), None
-
-    def prepare(self, data):
-        pass
+        return recorder.calls(), None
 
     def check(self, act):
         count, trouble = self.run_once(NEVER, act)
         self.assertIsNone(trouble)
         numbers = range(1, count + 1)
         if CALLS != "all":
-            numbers = sorted(self.chance.sample(numbers, min(int(CALLS), count)))
-        wrong = [trouble for number in numbers if (trouble := self.run_once(number, act)[1])]
+            numbers = sorted(self.chance().sample(numbers, min(int(CALLS), count)))
+        with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+            runs = pool.map(lambda number: self.run_once(number, act)[1], numbers)
+            wrong = [trouble for trouble in runs if trouble]
         if wrong:
             self.fail(f"{len(wrong)} of {len(numbers)} calls; the first: {wrong[0]}")
 
-    def test_a_start(self):
+    def check_start(self):
         self.check(lambda server, clients: None)
 
-    def test_a_load(self):
+    def check_load(self):
         self.check(lambda server, clients: work_together(clients, server, 8))
+
+
+class Calls(Calling):
+    def test_a_start(self):
+        self.check_start()
+
+    def test_a_load(self):
+        self.check_load()
 
     def test_a_backup(self):
         """One that has its name is a whole one, whatever failed on the way."""
@@ -102,13 +129,19 @@ class Calls(unittest.TestCase):
         self.check(back_up)
 
 
-class Upgrades(Calls):
+class Upgrades(Calling):
     """A start and a load on a store of the format before."""
 
-    test_a_backup = None
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        old_store.make_old(cls.store)
 
-    def prepare(self, data):
-        old_store.make_old(data)
+    def test_an_upgrade(self):
+        self.check_start()
+
+    def test_a_load_in_an_upgrade(self):
+        self.check_load()
 
 
 def judge_end(code, log):

@@ -88,6 +88,9 @@ class Recorder:
 
 
 def server_on(data, *flags, env=None):
-    """A server of the release build on this folder.  Small buffers: it makes table files often."""
-    return Server("--test-points", "--test-values", "buffer-kb=64", *flags, data=data, env=env,
-                  engine="rocksdb", program=program())
+    """A server of the release build on this folder.
+
+    Small buffers: it makes table files often.  It waits for clients that a busy machine holds up.
+    """
+    return Server("--test-points", "--test-values", "buffer-kb=64,silence-ms=600000", *flags,
+                  data=data, env=env, engine="rocksdb", program=program())

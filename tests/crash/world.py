@@ -445,7 +445,8 @@ def check_store(folder, clients, moment):
         if health(server) != 200:
             return f"it says that it is not well\n{server.log()[-2000:]}"
     except Exception:  # it does not start, or an answer is not what a client can read
-        return f"{traceback.format_exc()}{server.log()[-2000:]}"
+        return (f"{traceback.format_exc()}its exit code: {server.process.poll()}\n"
+                f"{server.log()[-2000:]}")
     finally:
         end(server)
     verified = subprocess.run([program(), "--verify", "--data", folder], capture_output=True,

@@ -5,8 +5,10 @@
  *   raw CONF USER POOL fill RANGES ROWS              objects with rows, for get and page
  *   raw CONF USER POOL get RANGES IN_FLIGHT KEYS SECONDS
  *   raw CONF USER POOL page RANGES IN_FLIGHT ROWS SECONDS
- *   raw CONF USER POOL insert RANGES CLIENTS SECONDS one operation in flight for each range, with
- *                                                    a row of each of its clients: group commit
+ *   raw CONF USER POOL insert RANGES CLIENTS SECONDS [COMPARES]
+ *                                                    one operation in flight for each range, with
+ *                                                    a row of each of its clients: group commit;
+ *                                                    and so many attributes compared with instants
  *
  * Prints a line of JSON: operations and rows per second, their median and longest time in ms, and
  * this process' CPU time per row in us.
@@ -37,7 +39,7 @@ typedef struct slot {
 
 static rados_ioctx_t pool;
 static kind what;
-static int ranges, rows_per_op, filled;
+static int ranges, rows_per_op, filled, compares;
 static double end_s;
 static char value[VALUE_BYTES];
 
@@ -121,6 +123,12 @@ static void start(slot *s)
     if (what == INSERT) {
         s->write = rados_create_write_op();
         rados_write_op_cmpxattr(s->write, "wep", LIBRADOS_CMPXATTR_OP_EQ, "e1", 2);
+        for (int i = 0; i < compares; i++) {
+            char name[16];
+
+            snprintf(name, sizeof name, "clk%d", i);
+            rados_write_op_cmpxattr(s->write, name, LIBRADOS_CMPXATTR_OP_GT, "0vvvvvvvvvvvv", 13);
+        }
         for (int i = 0; i < rows_per_op; i++)
             rados_write_op_omap_cmp2(s->write, keys[i], LIBRADOS_CMPXATTR_OP_EQ, "", key_lens[i], 0,
                                      &s->refused[i]);
@@ -217,8 +225,9 @@ int main(int argc, char **argv)
     filled = 20000;
     if (strcmp(argv[4], "fill") == 0) {
         fill(number(argv[6], 10000000));
-    } else if (strcmp(argv[4], "insert") == 0 && argc == 8) {
+    } else if (strcmp(argv[4], "insert") == 0 && (argc == 8 || argc == 9)) {
         what = INSERT;
+        compares = argc == 9 ? number(argv[8], SLOTS_MAX) : 0;
         rows_per_op = number(argv[6], KEYS_MAX * ranges) / ranges;
         if (rows_per_op == 0)
             rows_per_op = 1;

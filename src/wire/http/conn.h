@@ -17,6 +17,8 @@
 struct tv_listener {
     uv_tcp_t tcp;
     uv_timer_t deadlines; /* looks for connections that are past theirs */
+    uint64_t looked_ms;   /* by tv_loop_now_ms */
+    bool has_left_it;     /* that look came late, and has left it to the next */
     uv_timer_t grace;     /* ends the grace period of tv_listener_stop */
     int open_handle_count;
     tv_mail stop_mail;

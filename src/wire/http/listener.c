@@ -4,7 +4,12 @@
 #include "wire/http/conn.h"
 #include "wire/net/bind.h"
 
-enum { LOOK_MS_MIN = 10, LOOK_MS_MAX = 1000, BACKLOG = 1024 };
+enum {
+    LOOK_MS_MIN = 10,
+    LOOK_MS_MAX = 1000,
+    LATE_LOOKS = 2, /* a look after so many periods comes late */
+    BACKLOG = 1024,
+};
 
 const tv_http_limits tv_http_limits_default = {
     .head_bytes_max = 128 * 1024,
@@ -115,7 +120,17 @@ bool tv_listener_admit(tv_listener *listener, tv_conn *conn, const struct sockad
  */
 void tv_listener_look(tv_listener *listener)
 {
-    uint64_t now = tv_loop_now_ms(listener->loop);
+    uint64_t now = tv_loop_now_ms(listener->loop), before = listener->looked_ms;
+
+    /*
+     * The loop was held up, and timers come before what was sent meanwhile.  Nobody is cut off for
+     * what has not been read: the next look decides, however late it is.
+     */
+    listener->looked_ms = now;
+    listener->has_left_it = !listener->has_left_it &&
+                            now - before > LATE_LOOKS * look_period_ms(listener->limits);
+    if (listener->has_left_it)
+        return;
 
     for (tv_conn *conn = listener->conns; conn; conn = conn->next) {
         if (conn->deadline_ms <= now)
@@ -181,6 +196,7 @@ void tv_listener_add(tv_listener *listener, tv_conn *conn)
     if (listener->conns == NULL) {
         uint64_t period = look_period_ms(listener->limits);
 
+        listener->looked_ms = tv_loop_now_ms(listener->loop);
         uv_timer_start(&listener->deadlines, on_look, period, period);
     } else {
         listener->conns->previous = conn;

@@ -346,6 +346,27 @@ static const struct {
      IDLE_MINUTES},
 };
 
+/* A client sends while the loop is held up, for so long that its deadline passes. */
+static void hold_up(server *s, void *ctx)
+{
+    client_send(ctx, "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    tv_loop_skip_ms(s->loop, HEADER_MINUTES * MINUTE_MS);
+    tv_listener_look(s->listener);
+}
+
+TEST(a_client_is_not_cut_off_for_what_the_server_has_not_read)
+{
+    tv_http_limits limits = long_limits();
+    server *s = server_start(&limits, NULL);
+    client c = client_open(s);
+
+    WAIT_UNTIL(server_look_at(s, &c).is_there);
+    server_run(s, hold_up, &c);
+    client_expect(&c, 200, "GET /echo? ");
+    client_close(&c);
+    server_end(s);
+}
+
 TEST(a_client_that_does_nothing_is_cut_off)
 {
     tv_http_limits limits = long_limits();
@@ -849,6 +870,7 @@ int main(void)
         cmocka_unit_test(a_response_without_body_says_so),
         cmocka_unit_test(http_1_0_closes_unless_asked_to_keep),
         cmocka_unit_test(either_side_can_end_a_connection),
+        cmocka_unit_test(a_client_is_not_cut_off_for_what_the_server_has_not_read),
         cmocka_unit_test(a_client_that_does_nothing_is_cut_off),
         cmocka_unit_test(a_deadline_is_kept_without_being_asked_for),
         cmocka_unit_test(a_body_that_comes_piece_by_piece_is_cut_off),

@@ -306,6 +306,8 @@ static inline void pass_and_look(server *s, void *ctx)
     const int64_t *ms = ctx;
 
     tv_loop_skip_ms(s->loop, (uint64_t)*ms);
+    /* A look that comes late leaves it to the next. */
+    tv_listener_look(s->listener);
     tv_listener_look(s->listener);
 }
 

@@ -462,7 +462,8 @@ TAVOLA_API tavola_filter *tavola_filter_raw(const char *odata);
 TAVOLA_API char *tavola_filter_text(const tavola_filter *filter); /* NULL if it has an error */
 TAVOLA_API tavola_err tavola_filter_error(const tavola_filter *filter); /* NULL: NO_MEMORY */
 TAVOLA_API void tavola_filter_free(tavola_filter *filter);
-/* The guide's word for the filter: "point", "range", "partition scan", "table scan". */
+/* The guide's word for the filter: "point", "range", "partition scan", "table scan".  NULL when the
+ * service would refuse the filter, or the filter has an error. */
 TAVOLA_API const char *tavola_filter_plan(const tavola_filter *filter);
 
 /* Takes the filter over; NULL: all.  Never NULL itself, for the same reason as filters. */

@@ -35,8 +35,8 @@ HOUSE = [
 STRANGERS = {"services/table", "services/queue", "services/blob"}
 PROGRAMS = {
     "client": {"base", "wire/http", "store/engine", "model/auth", "model/odata"},
-    "tool": {"base", "store/engine", "model/auth", "insight/advice", "insight/watch",
-             "insight/whatif"},
+    "tool": {"base", "store/engine", "model/auth", "model/odata", "insight/advice",
+             "insight/watch", "insight/whatif"},
 }
 # Beside every internal.h: headers that only the folder they lie in may include.
 PRIVATE = {f"store/engine/rados/{name}.h" for name in ("copy", "merge", "range_work", "samples")}

@@ -48,6 +48,7 @@ static void add_plan(pages_plan *plan, const char *header, size_t returned)
                                                                                           : "");
 }
 
+/* `guess` is NULL for a filter that our own parser does not take. */
 static void tell_plan(const pages_plan *plan, const char *guess)
 {
     if (*plan->word)
@@ -57,7 +58,7 @@ static void tell_plan(const pages_plan *plan, const char *guess)
     else
         tool_note("plan: %s (by its filter; the service does not tell); returned %llu, requests "
                   "%llu",
-                  guess, (unsigned long long)plan->returned, (unsigned long long)plan->requests);
+                  guess ? guess : "not known", (unsigned long long)plan->returned, (unsigned long long)plan->requests);
 }
 
 const char *tool_plan_advice(const char *plan)

@@ -2,6 +2,7 @@
 
 import json
 
+from server_test import OneAnswer, http
 from tavola import IS_AZURITE, TavolaTest, needs_tavolad
 
 
@@ -190,6 +191,18 @@ class Queries(TavolaTest):
                  "table scan, reads 12; a guess, since its plan for such filters is not documented"),
                 (" or ".join(["N eq 1"] * 16), "refused, for more than 15 comparisons")):
             self.assertIn(f"\nazure:   {azure}\n", self.ok("explain", "Log", filter_))
+
+    def test_explain_refuses_where_the_service_tells_nothing(self):
+        with OneAnswer(http(200, '{"value":[]}')) as service:
+            env = self.env | {"AZURE_STORAGE_CONNECTION_STRING": "AccountName=a;AccountKey=YQ==;"
+                              f"TableEndpoint={service.url}/a"}
+            for filter_, says in (("N gt", "refuses this filter: .*position 4"),
+                                  ("N gt one", "refuses this filter"),
+                                  ("(N gt 1", "refuses this filter: .*position 7"),
+                                  ("startswith(RowKey, 'b')", "refuses this filter")):
+                self.fails(2, "explain", "Log", filter_, says=says, env=env)
+            self.assertRegex(self.ok("explain", "Log", "N gt 1", env=env, says="by the filter .*\n"),
+                             "\\Aplan:    table scan\n")
 
     @needs_tavolad("it does not look at the types of properties")
     def test_a_literal_of_another_type_is_told_where_it_runs(self):

@@ -112,20 +112,23 @@ static tv_plan_kind plan_kind(const tv_filter *parsed, size_t text_len)
 
 const char *tavola_filter_plan(const tavola_filter *filter)
 {
-    tv_plan_kind kind = TV_PLAN_TABLE;
+    const char *word = words[TV_PLAN_TABLE];
     tv_error_info info = {0};
     tv_filter *parsed;
     tv_arena arena;
 
-    if (filter == NULL || filter->error || is_too_deep(filter))
-        return words[TV_PLAN_TABLE];
+    if (filter && filter->error)
+        return NULL;
+    if (filter == NULL || is_too_deep(filter))
+        return word;
 
     tv_slice text = tvc_filter_slice(filter);
 
     tv_arena_init(&arena);
-    if (tv_arena_reserve(&arena, parse_bytes_max(text.len)) == TV_OK &&
-        tv_filter_parse(&arena, text, &parsed, &info) == TV_OK)
-        kind = plan_kind(parsed, text.len);
+    if (tv_arena_reserve(&arena, parse_bytes_max(text.len)) == TV_OK)
+        word = tv_filter_parse(&arena, text, &parsed, &info) == TV_OK
+                   ? words[plan_kind(parsed, text.len)]
+                   : NULL;
     tv_arena_done(&arena);
-    return words[kind];
+    return word;
 }

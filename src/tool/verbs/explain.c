@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+#include "base/err.h"
+#include "model/odata/filter.h"
+
 typedef struct explanation {
     const char *plan;
     tool_text filter, warnings, advice;
@@ -181,6 +184,25 @@ static void read_answer(const char *json, explanation *told)
                    &told->advice);
 }
 
+/* The filter of a service that does not tell: what it would refuse, in the words of tavolad. */
+static tool_exit refuse_filter(const char *text)
+{
+    tv_error_info info = {0};
+    tool_text line = {0};
+    tv_filter *parsed;
+    tool_exit exit;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    if (tv_filter_parse(&arena, tv_slice_of(text), &parsed, &info) != TV_OK)
+        tool_text_add(&line, info.text.data, info.text.len);
+    exit = tool_refuse("the service refuses this filter%s%s", line.size ? ": " : "",
+                       line.size ? line.at : "");
+    tool_text_done(&line);
+    tv_arena_done(&arena);
+    return exit;
+}
+
 static tool_exit explain(tool_run *run)
 {
     tavola_filter *filter = NULL;
@@ -208,6 +230,9 @@ static tool_exit explain(tool_run *run)
     }
     if (json) {
         read_answer(json, &told);
+    } else if (!told.plan) {
+        exit = refuse_filter(told.filter.at);
+        goto out;
     } else {
         tool_text_puts(&told.advice, tool_plan_advice(told.plan));
         tool_note("by the filter alone: the service does not tell");

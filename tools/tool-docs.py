@@ -20,12 +20,17 @@ MADE = '.\\" Made by tools/tool-docs.py.\n'
 
 
 def describe():
-    """([(name, arguments, help)], [(letter, name, value, help)])"""
+    """([(title of a group, [(name, arguments, help)])], [(letter, name, value, help)])"""
     program = os.environ.get("TAVOLA", str(ROOT / "build/tavola"))
     text = subprocess.run([program, "describe"], capture_output=True, text=True, check=True).stdout
     rows = [line.split("\t") for line in text.splitlines()]
-    return ([row[1:] for row in rows if row[0] == "verb"],
-            [row[1:] for row in rows if row[0] == "flag"])
+    groups = []
+    for kind, *row in rows:
+        if kind == "group":
+            groups.append((row[0], []))
+        elif kind == "verb":
+            groups[-1][1].append(row)
+    return groups, [row for kind, *row in rows if kind == "flag"]
 
 
 def roff(text):
@@ -36,10 +41,10 @@ def sentence(text):
     return text[0].upper() + text[1:] + "."
 
 
-def manual_of_verbs(verbs):
-    rows = "".join(f'.It Li "{roff(" ".join((name, arguments)).strip())}"\n{roff(sentence(help))}\n'
-                   for name, arguments, help in verbs)
-    return f".Bl -tag -width 4n\n{rows}.El\n"
+def manual_of_verbs(groups):
+    return "".join(f".Ss {roff(title)}\n.Bl -tag -width 4n\n" + "".join(
+        f'.It Li "{roff(" ".join((name, arguments)).strip())}"\n{roff(sentence(help))}\n'
+        for name, arguments, help in verbs) + ".El\n" for title, verbs in groups)
 
 
 def manual_of_flags(flags):
@@ -50,25 +55,25 @@ def manual_of_flags(flags):
     return f".Bl -tag -width 4n\n{rows}.El\n"
 
 
-def manual(text, verbs, flags):
-    made = iter((manual_of_verbs(verbs), manual_of_flags(flags)))
-    return re.sub(re.escape(MADE) + r"(?:\.Bl.*?\n\.El\n)?", lambda _: MADE + next(made), text,
-                  flags=re.DOTALL)
+def manual(text, groups, flags):
+    made = iter((manual_of_verbs(groups), manual_of_flags(flags)))
+    return re.sub(re.escape(MADE) + r"(?:(?:\.Ss [^\n]*\n)?\.Bl.*?\n\.El\n)*", lambda _: MADE + next(made),
+                  text, flags=re.DOTALL)
 
 
-def guide(text, verbs):
-    rows = "".join("| `{}` | {} |\n".format(
+def guide(text, groups):
+    rows = "".join(f"| **{title}** | |\n" + "".join("| `{}` | {} |\n".format(
         " ".join((name, arguments)).strip().replace("|", "\\|"), help)
-        for name, arguments, help in verbs)
+        for name, arguments, help in verbs) for title, verbs in groups)
     return re.sub(r"(## Commands\n\n).*?\n\n", lambda found: f"{found[1]}| | |\n|---|---|\n{rows}\n",
                   text, flags=re.DOTALL)
 
 
 def main(arguments):
-    verbs, flags = describe()
+    groups, flags = describe()
     wrong = []
-    for path, text in ((MANUAL, manual(MANUAL.read_text(), verbs, flags)),
-                       (GUIDE, guide(GUIDE.read_text(), verbs))):
+    for path, text in ((MANUAL, manual(MANUAL.read_text(), groups, flags)),
+                       (GUIDE, guide(GUIDE.read_text(), groups))):
         if path.read_text() == text:
             continue
         wrong.append(path.relative_to(ROOT))

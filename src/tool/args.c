@@ -1,6 +1,8 @@
 /* The command line: flags and words in any order, and the verb that the words begin with. */
+#include "guess.h"
 #include "text.h"
 #include "tool.h"
+#include "verbs/resource.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -149,6 +151,48 @@ static int find_flag(const char *word, size_t *ret_name_size)
     return -1;
 }
 
+static tool_exit refuse_flag(const char *word, size_t size)
+{
+    char *name = tool_copy_part(word, size);
+    tool_guess guess = {.word = name};
+    tool_exit exit;
+
+    for (int i = 0; i < TOOL_FLAGS_END; i++) {
+        char flag[64];
+
+        snprintf(flag, sizeof flag, "--%s", tool_flags[i].name);
+        tool_guess_try(&guess, flag);
+    }
+    exit = tool_refuse("there is no flag '%s'%s; 'tavola help VERB' lists those of a command ('--' "
+                       "before a word that begins with a dash)",
+                       name, tool_guess_text(&guess));
+    tool_guess_done(&guess);
+    free(name);
+    return exit;
+}
+
+size_t tool_filter_marks(const char *filter)
+{
+    bool is_text = false;
+    size_t count = 0;
+
+    for (; *filter; filter++) {
+        is_text ^= *filter == '\'';
+        count += *filter == '?' && !is_text;
+    }
+    return count;
+}
+
+/* The words behind the filter that are values for its marks. */
+static void take_values(tool_run *run, int argc, char **argv, int *i)
+{
+    size_t marks = tool_filter_marks(run->where[0]), size;
+
+    while (run->where_count <= marks && *i + 1 < argc &&
+           !(is_flag(argv[*i + 1]) && find_flag(argv[*i + 1], &size) >= 0))
+        run->where[run->where_count++] = argv[++*i];
+}
+
 /* The flag at argv[*i], and its value, which may be the next word. */
 static tool_exit take_flag(tool_run *run, int argc, char **argv, int *i)
 {
@@ -158,9 +202,7 @@ static tool_exit take_flag(tool_run *run, int argc, char **argv, int *i)
     const char *rest = word + name_size, *value = "";
 
     if (id < 0)
-        return tool_refuse("there is no flag '%.*s'; 'tavola help VERB' lists those of a command "
-                           "('--' before a word that begins with a dash)",
-                           (int)name_size, word);
+        return refuse_flag(word, name_size);
     if (!tool_flags[id].value) {
         if (*rest)
             return tool_refuse("--%s takes no value; write it alone", tool_flags[id].name);
@@ -174,6 +216,11 @@ static tool_exit take_flag(tool_run *run, int argc, char **argv, int *i)
     }
     run->given[run->given_count].id = (tool_flag_id)id;
     run->given[run->given_count++].value = value;
+    if (id == TOOL_FLAG_WHERE) {
+        run->where[0] = value;
+        run->where_count = 1;
+        take_values(run, argc, argv, i);
+    }
     return TOOL_OK;
 }
 
@@ -211,28 +258,84 @@ static size_t find_verb(tool_run *run)
     return best;
 }
 
-/* "table" alone, or "table crate": tell which verbs there are. */
-static tool_exit refuse_group(const tool_run *run)
+/* The first words, as many as the name of the verb has, with blanks between. */
+static void join_like(const tool_verb *verb, const char *const *words, size_t count, tool_text *ret)
 {
-    tool_text names = {0};
-    size_t size = strlen(run->args[0]);
-    tool_exit exit;
+    const char *name = verb->name;
+
+    ret->size = 0;
+    tool_text_puts(ret, "");
+    for (size_t i = 0; i < count && name; i++) {
+        tool_text_printf(ret, "%s%s", i ? " " : "", words[i]);
+        name = strchr(name, ' ');
+        name += name != NULL;
+    }
+}
+
+/* "table" alone, or "table crate": the words that can follow. */
+static void list_followers(const char *word, tool_text *ret_names)
+{
+    size_t size = strlen(word);
 
     for (const tool_verb *const *table = tool_verb_tables; *table; table++)
         for (const tool_verb *verb = *table; verb->name; verb++)
-            if (strncmp(verb->name, run->args[0], size) == 0 && verb->name[size] == ' ')
-                tool_text_printf(&names, "%s%s", names.size ? ", " : "", verb->name + size + 1);
-    exit = names.size
-               ? tool_refuse("'tavola %s' is followed by one of: %s", run->args[0], names.at)
-               : tool_refuse("there is no command '%s'; 'tavola help' lists them", run->args[0]);
+            if (verb->help && strncmp(verb->name, word, size) == 0 && verb->name[size] == ' ')
+                tool_text_printf(ret_names, "%s%s", ret_names->size ? ", " : "",
+                                 verb->name + size + 1);
+}
+
+/* "table", of "table list". */
+static void try_group(tool_guess *guess, const char *name)
+{
+    char *group = tool_copy_part(name, strcspn(name, " "));
+
+    tool_guess_try(guess, group);
+    free(group);
+}
+
+tool_exit tool_refuse_verb(const char *const *words, size_t count)
+{
+    tool_text names = {0}, like = {0};
+    tool_guess guess = {0};
+    tool_exit exit;
+
+    for (const tool_verb *const *table = tool_verb_tables; *table; table++)
+        for (const tool_verb *verb = *table; verb->name; verb++) {
+            join_like(verb, words, count, &like);
+            guess.word = like.at;
+            if (verb->help)
+                tool_guess_try(&guess, verb->name);
+            guess.word = words[0];
+            if (verb->help && count == 1)
+                try_group(&guess, verb->name);
+        }
+    list_followers(words[0], &names);
+    exit = names.size ? tool_refuse("'tavola %s' is followed by one of: %s%s", words[0], names.at,
+                                    tool_guess_text(&guess))
+                      : tool_refuse("there is no command '%s'%s; 'tavola help' lists them",
+                                    words[0], tool_guess_text(&guess));
     tool_text_done(&names);
+    tool_text_done(&like);
+    tool_guess_done(&guess);
     return exit;
+}
+
+tool_flag_set tool_common_flags(const tool_verb *verb)
+{
+    tool_flag_set common = TOOL_COMMON_FLAGS;
+
+    /* Who asks the admin port has no account; statistics can be had of both. */
+    if ((verb->flags & TOOL_BIT(ADMIN)) && verb->run != tool_table_stats)
+        common &= ~TOOL_BIT(CONNECTION);
+    if (verb->is_text)
+        common &= ~TOOL_BIT(OUTPUT);
+    return common;
 }
 
 static tool_exit check_flags(const tool_run *run)
 {
     const tool_verb *verb = run->verb;
-    uint64_t seen = 0;
+    tool_flag_set seen = 0;
 
     for (size_t i = 0; i < run->given_count; i++) {
         tool_flag_id id = run->given[i].id;
@@ -240,7 +343,8 @@ static tool_exit check_flags(const tool_run *run)
         bool is_second =
             (id == TOOL_FLAG_CONNECTION && verb->is_pair) || id == TOOL_FLAG_COPY;
 
-        if (!(bit & (verb->flags | TOOL_COMMON_FLAGS)))
+        /* That -c is of no use to verbs that ask the admin port is told by these. */
+        if (!(bit & (verb->flags | tool_common_flags(verb) | TOOL_BIT(CONNECTION))))
             return tool_refuse("'tavola %s' does not take --%s; 'tavola help %s' lists what it "
                                "takes",
                                verb->name, tool_flags[id].name, verb->name);
@@ -287,12 +391,13 @@ tool_exit tool_parse(tool_run *run, int argc, char **argv)
 
     run->args = tool_alloc((size_t)(argc + 1) * sizeof *run->args);
     run->given = tool_alloc((size_t)(argc + 1) * sizeof *run->given);
+    run->where = tool_alloc((size_t)(argc + 1) * sizeof *run->where);
     exit = split(run, argc, argv);
     if (exit || run->arg_count == 0)
         return exit;
     words = find_verb(run);
     if (words == 0)
-        return tool_has(run, TOOL_FLAG_HELP) ? TOOL_OK : refuse_group(run);
+        return tool_has(run, TOOL_FLAG_HELP) ? TOOL_OK : tool_refuse_verb(run->args, run->arg_count);
     run->arg_count -= words;
     memmove(run->args, run->args + words, (run->arg_count + 1) * sizeof *run->args);
     if (tool_has(run, TOOL_FLAG_HELP))

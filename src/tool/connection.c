@@ -241,4 +241,5 @@ void tool_run_done(tool_run *run)
     tavola_call_free(run->call);
     free(run->args);
     free(run->given);
+    free(run->where);
 }

@@ -1,4 +1,5 @@
 /* What goes to stderr: one line for each error, questions, notes. */
+#include "guess.h"
 #include "text.h"
 #include "tool.h"
 
@@ -94,6 +95,23 @@ const char *tool_remedy(tavola_err err, const char *where)
     return strstr(where, "://") ? "; is the name of the account right? -c names another" : "";
 }
 
+/* A table of nearly the name that is not there; nothing when tables cannot be listed. */
+static void add_nearest_table(const tool_run *run, tool_text *line)
+{
+    tool_guess guess = {.word = run->arg_count ? run->args[0] : ""};
+    tavola_call *call = tavola_call_new();
+    tavola_names *names = NULL;
+
+    tavola_call_set_timeout_ms(call, 1000); /* somebody waits for the error */
+    if (run->clients[0] && tavola_table_list(run->clients[0], NULL, call, &names) == TAVOLA_OK)
+        for (size_t i = 0; i < tavola_names_count(names); i++)
+            tool_guess_try(&guess, tavola_names_at(names, i));
+    tool_text_puts(line, tool_guess_text(&guess));
+    tool_guess_done(&guess);
+    tavola_names_free(names);
+    tavola_call_free(call);
+}
+
 tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text)
 {
     const char *code = tavola_call_code(run->call);
@@ -116,6 +134,8 @@ tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text)
     if (strcmp(code, "NotImplemented") == 0 && strstr(run->verb->arguments, "FILTER"))
         tool_text_puts(&line, "; a filter compares properties with values: text goes in single "
                               "quotes, and there are no functions");
+    if (was_sent && strcmp(code, "TableNotFound") == 0)
+        add_nearest_table(run, &line);
     say("tavola: ", line.at);
     tool_text_done(&line);
     return err == TAVOLA_ERR_INVALID && !was_sent ? TOOL_USAGE : tool_exit_of(err);

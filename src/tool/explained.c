@@ -1,8 +1,6 @@
 #include "explained.h"
 #include "json_find.h"
 
-#include <string.h>
-
 /* Every answer of a Tavola to a query has its plan. */
 static tavola_err ask_who_answers(tool_run *run, tavola_table *table)
 {
@@ -27,14 +25,6 @@ tavola_err tool_explain(tool_run *run, tavola_table *table, const tavola_query *
     return err ? err : tavola_explain(table, query, run->call, ret_json);
 }
 
-/* Whether the filter has a ? for which a value was given. */
-static bool has_values(const tool_run *run)
-{
-    size_t others = tool_has(run, TOOL_FLAG_WHERE) ? 1 : 2; /* the table, and the filter */
-
-    return run->arg_count > others && strstr(run->verb->arguments, "[VALUE]");
-}
-
 static void tell_warnings(const tool_run *run, const char *json)
 {
     tool_json next = {0}, none, warning;
@@ -46,7 +36,7 @@ static void tell_warnings(const tool_run *run, const char *json)
         tool_note("warning: %s", text.at ? text.at : "");
         tool_text_done(&text);
     }
-    if (next.at && has_values(run))
+    if (next.at && run->where_count > 1)
         tool_note("warning: %s", TOOL_VALUES_NEED_TYPES);
 }
 

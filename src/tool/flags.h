@@ -16,7 +16,7 @@
     X(HELP, "help", 'h', NULL, "what this command does and takes")                                 \
     X(VERSION, "version", 0, NULL, "the version of the tool and of its library")                   \
     X(SELECT, "select", 0, "NAMES", "only these properties, separated by commas")                  \
-    X(LIMIT, "limit", 0, "COUNT", "at most this many in all")                                      \
+    X(LIMIT, "limit", 'n', "COUNT", "at most this many in all")                                    \
     X(PAGE_SIZE, "page-size", 0, "COUNT", "at most this many in one request, 1 to 1000")           \
     X(TOKEN, "token", 0, "TOKEN", "go on where an earlier command ended")                          \
     X(YES, "yes", 'y', NULL, "do not ask")                                                         \
@@ -25,8 +25,9 @@
     X(IF_ABSENT, "if-absent", 0, NULL, "only if there is none yet")                                \
     X(IF_EXISTS, "if-exists", 0, NULL, "it is no failure when there is none")                      \
     X(OR_INSERT, "or-insert", 0, NULL, "insert the entity if there is none to merge with")         \
-    X(WHERE, "where", 0, "FILTER", "only entities that pass the filter, and all of them")          \
-    X(NUMBER, "number", 'n', "COUNT", "how many")                                                  \
+    X(WHERE, "where", 0, "FILTER [VALUE]...",                                                      \
+      "only entities that pass the filter, with a value for each ? in it")                         \
+    X(NUMBER, "number", 0, "COUNT", "how many")                                                    \
     X(PREFIX, "prefix", 0, "TEXT", "only names that begin with this")                              \
     X(DELIMITER, "delimiter", 0, "TEXT", "list what names have up to this only once")              \
     X(PARTITIONS, "partitions", 0, NULL, "each partition key once: one request for each")          \
@@ -51,7 +52,7 @@
       "of a signature: of s (service), c (container, table, queue), o (object); of columns of a "  \
       "plain CSV file: Age:int32,Due:datetime, the others are Strings")                            \
     X(FORMAT, "format", 0, "FORMAT",                                                               \
-      "of a file: ndjson, json, typed-csv or csv; of a report: text, github, junit, json, sarif")  \
+      "of the file: ndjson, json, typed-csv or csv")                                               \
     X(SEPARATOR, "separator", 0, "CHARACTER", "between the cells of CSV: ';', tab; else a comma")  \
     X(FIRST_ROW_TYPES, "first-row-types", 0, NULL,                                                 \
       "typed CSV: a value without a type has that of the first row")                               \
@@ -80,7 +81,6 @@
     X(TRACE, "trace", 0, "FILE", "judge what a server has written there with its flag --trace")    \
     X(UPDATE_BASELINE, "update-baseline", 0, NULL,                                                 \
       "keep what is found in tavola-lint.baseline.json, where it is silent from now on")           \
-    X(JSON, "json", 0, NULL, "the whole answer as JSON")                                           \
     X(CODE, "code", 0, NULL,                                                                       \
       "the cure as code, too, in the language of the SDK that sent the requests, or in C")         \
     X(COST, "cost", 0, NULL,                                                                       \

@@ -8,4 +8,8 @@ void tool_help_verb(const tool_verb *verb, FILE *to);
 /* The help of the verb of this name, or of all verbs that begin with it. */
 tool_exit tool_help_words(const char *const *words, size_t count);
 
+/* All verbs that help lists, group by group: first the title alone, with NULL for the verb. */
+void tool_each_verb(void (*visit)(void *user, const char *title, const tool_verb *verb),
+                    void *user);
+
 #endif

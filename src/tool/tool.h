@@ -27,6 +27,9 @@ typedef enum tool_exit {
     TOOL_NO_EVIDENCE = 7 /* lint: too few requests were recorded */
 } tool_exit;
 
+/* What verbs about the entities of a table take. */
+#define TOOL_TABLE_WHERE "TABLE [--where FILTER [VALUE]...]"
+
 typedef struct tool_run tool_run;
 typedef struct tool_verb {
     const char *name;       /* "table create": one to three words */
@@ -37,6 +40,7 @@ typedef struct tool_verb {
     tool_exit (*run)(tool_run *run);
     bool is_plain; /* without -o it prints bare values, also when piped: a count, a signature */
     bool is_pair;  /* takes -c twice, from and to */
+    bool is_text;  /* prints no data: it takes no -o */
     const char *examples; /* lines that begin with "tavola", or NULL */
 } tool_verb;
 
@@ -50,6 +54,8 @@ struct tool_run {
         const char *value; /* "" for a flag without one */
     } * given;
     size_t given_count;
+    const char **where; /* the filter of --where, and the values for its marks */
+    size_t where_count; /* 0: it was not given */
     tavola_call *call;         /* with the timeout of --timeout; for one operation after another */
     tavola_client *clients[2]; /* of the first and the second -c, once they were needed */
     bool is_borrowed;          /* the first of them is the shell's: it must not be closed */
@@ -75,9 +81,15 @@ tool_exit tool_time_of(const tool_run *run, tool_flag_id id, tavola_ticks *ret_t
  * tool_names_free. */
 char **tool_names_of(const tool_run *run, tool_flag_id id);
 void tool_names_free(char **names);
+/* How many values a filter takes: one for each ? that is not within a text. */
+size_t tool_filter_marks(const char *filter);
 /* Run a whole command line; argv[0] is not looked at.  `client` is used, and kept, if the line has
  * no -c; NULL: by the environment. */
 tool_exit tool_run_command(int argc, char **argv, tavola_client *client);
+/* The flags that a verb takes beside its own. */
+tool_flag_set tool_common_flags(const tool_verb *verb);
+/* That there is no such verb, and which may be meant. */
+tool_exit tool_refuse_verb(const char *const *words, size_t count);
 /* Split the command line into flags and words and find the verb. */
 tool_exit tool_parse(tool_run *run, int argc, char **argv);
 void tool_run_done(tool_run *run);

@@ -389,13 +389,15 @@ static tool_exit refuse_filter(const char *filter, size_t values)
     if (quotes % 2) /* one in a text is doubled */
         return tool_refuse("a text of the filter has no quote at its end: %s", filter);
     return tool_refuse(
-        "the filter cannot be used with %zu value%s: %s  (it goes \"PartitionKey eq ? "
+        "the filter cannot be used with %zu value%s: %s  (it goes --where \"PartitionKey eq ? "
         "and Age gt ?\" Sales 30:int32, a value for each ?)",
         values, values == 1 ? "" : "s", filter);
 }
 
-tool_exit tool_filter_of(const char *const *words, size_t count, tavola_filter **ret_filter)
+tool_exit tool_filter_of(const tool_run *run, tavola_filter **ret_filter)
 {
+    const char *const *words = run->where;
+    size_t count = run->where_count;
     tavola_value *values;
     tool_text *bytes;
     tool_exit exit = TOOL_OK;

@@ -26,8 +26,8 @@ void tool_value_write(tool_text *text, const tavola_value *value);
 /* Set properties from "Name=text", "Name:type=text", "Name@odata.type=Edm.Type", "Name=@file",
  * "Name=-" (standard input). */
 tool_exit tool_entity_set(tavola_entity *entity, const char *const *words, size_t count);
-/* The filter of words: its text, and a value for each ? in it, "30:int32" or "Sales".  Free it.
- * Without words *ret_filter is NULL: everything. */
-tool_exit tool_filter_of(const char *const *words, size_t count, tavola_filter **ret_filter);
+/* The filter of --where, with its values, "30:int32" or "Sales".  Free it.  Without the flag
+ * *ret_filter is NULL: everything. */
+tool_exit tool_filter_of(const tool_run *run, tavola_filter **ret_filter);
 
 #endif

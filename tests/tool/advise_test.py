@@ -31,8 +31,12 @@ class Advise(TavolaTest):
         admin = ("--admin", self.server.admin_url, "--data", self.server.data)
         mark = self.ok("advise", "mark", *admin).strip()
         self.assertRegex(mark, r"\Am\d+\Z")
-        self.assertIn("0 findings in ", self.ok("advise", "NoSuchTable", "--since", mark, *admin))
-        answer = json.loads(self.ok("advise", "--json", "--since", mark, *admin))
+        self.ok("table", "create", "Quiet")
+        self.assertIn("0 findings in ", self.ok("advise", "Quiet", "--since", mark, *admin))
+        self.fails(3, "advise", "NoSuchTable", "--since", mark, *admin,
+                   says="there is no table 'NoSuchTable' in the account devstoreaccount1")
+        self.assertEqual(list(self.lines("advise", "mark", "-o", "json", *admin)[0]), ["Mark"])
+        answer = json.loads(self.ok("advise", "-o", "json", "--since", mark, *admin))
         self.assertEqual((answer["version"], answer["window"]["mode"]), (1, "run"))
         self.fails(1, "advise", "--since", "m999", *admin, says="no such mark")
         self.fails(2, "advise", "--limit", "x", *admin, says="limit|number|count")
@@ -65,6 +69,12 @@ class Advise(TavolaTest):
         self.assertNotIn("tavola_far_put()", "\n".join(lines), "what C does is not for them")
         self.assertIn("  code   Python\ndef find(table, e):\n    return e\n\n1 finding",
                       self.text_of(answer, "--code"))
+
+    def test_a_finding_as_a_record(self):
+        self.assertEqual(json.loads(self.text_of(ANSWER, "-o", "json")), ANSWER)
+        found = json.loads(self.text_of(ANSWER, "-o", "ndjson"))
+        self.assertEqual([found[name] for name in ("Severity", "Code", "Table", "Shape", "State")],
+                         ["error", "Q01", "Emp", "Email eq ?s", "active"])
 
     def test_a_finding_is_shown_for_people(self):
         self.assertEqual(self.text_of(ANSWER).splitlines(), [

@@ -99,8 +99,8 @@ class Connections(TavolaTest):
             "table policy list People", "table policy set People a --permissions r",
             "table policy delete People a --yes", "table stats People", "get People p r",
             "insert People p r", "put People p r", "merge People p r A=1", "delete People p r --yes",
-            "delete People --where A --yes", "query People", "query People A", "count People",
-            "count People A", "keys People", "keys People --partitions", "explain People A",
+            "delete People --where A --yes", "query People", "query People --where A", "count People",
+            "count People --where A", "keys People", "keys People --partitions", "explain People --where A",
             "tail People p", f"import People {rows}", "export People -", "copy People Others",
             "queue list", "queue create work", "queue delete work --yes", "queue exists work",
             "queue policy list work", "queue policy set work a --permissions r",
@@ -195,5 +195,5 @@ class Connections(TavolaTest):
         self.assertEqual(process.returncode, 0)
 
     def test_without_anything_it_is_the_development_account(self):
-        shown = self.run_tool("ping", "-n", "1", "--timeout", "1", env=self.plain).stdout.decode()
+        shown = self.run_tool("ping", "--number", "1", "--timeout", "1", env=self.plain).stdout.decode()
         self.assertIn('"Endpoint":"http://127.0.0.1:10002/devstoreaccount1"', shown)

@@ -44,7 +44,7 @@ class CostTest(TavolaTest):
         return json.loads(connection.getresponse().read())
 
     def cost(self, *words):
-        return json.loads(self.ok("advise", "--cost", *words, "--json", *self.admin))
+        return json.loads(self.ok("advise", "--cost", *words, "-o", "json", *self.admin))
 
 
 class Cost(CostTest):
@@ -119,7 +119,7 @@ class Cost(CostTest):
         self.assertEqual(answer["Sum"]["BilledBytes"], billed)
 
     def test_without_prices_nothing_has_a_price(self):
-        self.assertNotIn("Cost", self.ok("advise", "--cost", "--json", *self.admin))
+        self.assertNotIn("Cost", self.ok("advise", "--cost", "-o", "json", *self.admin))
         self.assertNotIn("EUR", self.ok("advise", "--cost", *self.admin))
 
     def test_with_prices_a_day_has_a_price(self):

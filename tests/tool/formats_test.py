@@ -113,9 +113,9 @@ X             binary    AAH/
         for name, expected in (("json", "[]\n"), ("ndjson", ""), ("csv", ""), ("typed-csv", ""),
                                ("tsv", ""), ("value", ""), ("table", "")):
             with self.subTest(name):
-                self.assertEqual(self.ok("query", "Types", "PartitionKey eq 'none'", "-o", name),
+                self.assertEqual(self.ok("query", "Types", "--where", "PartitionKey eq 'none'", "-o", name),
                                  expected)
-        self.assertEqual(self.ok("query", "Types", "PartitionKey eq 'none'", "--select", "A,B",
+        self.assertEqual(self.ok("query", "Types", "--where", "PartitionKey eq 'none'", "--select", "A,B",
                                  "-o", "csv"), "A,B\n", "the header is known")
 
     def test_records_that_are_not_entities(self):

@@ -10,6 +10,10 @@ from server import ROOT
 from tavola import PROGRAM, TavolaTest
 
 
+def flat(text):
+    """Lines that were wrapped are one."""
+    return re.sub(r"\s+", " ", text)
+
 
 class WithProgram(TavolaTest):
     @classmethod
@@ -37,34 +41,46 @@ class Help(WithProgram):
         self.assertGreater(len(self.verbs), 50)
         for name, arguments, text in self.verbs:
             with self.subTest(name):
-                self.assertIn(f"  {name} {arguments}".rstrip(), whole)
-                self.assertIn(text, whole)
+                self.assertEqual(len(re.findall(rf"^  {name}(?: |$)", whole, re.MULTILINE)), 1)
+                self.assertIn(text, flat(whole))
                 one = self.ok("help", *name.split())
                 self.assertRegex(one, r"\AFor example:\n(  .*\n)+\nusage: ")
-                self.assertIn(f"\nusage: tavola {name} {arguments}".rstrip(), one)
+                self.assertIn(f" usage: tavola {name} {arguments}".rstrip(), flat(one))
+                self.assertLessEqual(max(map(len, one.splitlines())), 80)
                 self.assertIn(f"tavola {name}", one.split("usage:")[0])
                 self.assertEqual(self.ok(*name.split(), "--help"), one)
                 self.assertEqual(self.ok("-h", *name.split(), "too", "many", "words"), one)
         self.assertIn("table create TABLE", self.ok("help", "table"))
         self.assertNotIn("describe", whole)
 
+    def test_the_overview_is_grouped_and_fits_a_terminal(self):
+        whole = self.ok("help")
+        self.assertLessEqual(max(map(len, whole.splitlines())), 80)
+        titles = re.findall(r"^(\S.*):$", whole, re.MULTILINE)
+        self.assertEqual(titles[:4], ["Read entities", "Write entities", "Tables",
+                                      "Files and copies"])
+        self.assertIn("Files and copies:\n  import ", whole)
+
     def test_what_a_flag_means_to_another_verb_is_not_told(self):
         for verb, told, untold in (
                 ("import", "--types LIST .*Age:int32", "signature|report|junit|LETTERS"),
                 ("sas make", r"--types LETTERS +of s \(service\)", "CSV file|Age:int32"),
-                ("lint", "--format FORMAT +of the report: text", "ndjson, json, typed-csv or csv"),
+                ("lint", "--output FORMAT +of the report: text", "ndjson, json, typed-csv or csv"),
+                ("export", "--output FORMAT +of the file: ndjson", "value"),
+                ("import", "--format FORMAT +of the file: ndjson", "junit"),
                 ("bench", "--parallel COUNT +requests", "batches"),
-                ("bench", "--number COUNT +operations", "messages|how many\n"),
-                ("ping", "--number COUNT +questions", "how many\n"),
-                ("tail", "--number COUNT +how many entities; 10", "how many\n"),
-                ("message get", "--number COUNT +how many messages, 1 to 32", "how many\n"),
+                ("bench", "--number COUNT +operations", "messages|how many"),
+                ("ping", "--number COUNT +questions", "how many"),
+                ("tail", "--limit COUNT +at most this many entities; 10", "in all"),
+                ("message get", "--limit COUNT +at most this many messages, 1 to 32", "in all"),
                 ("whatif", "--limit COUNT +entities of the table", "in all"),
-                ("blob list", "--page-size COUNT .*1 to 5000", "1 to 1000\n"),
-                ("export", "--where FILTER +only entities that pass the filter\n", "all of them"),
+                ("blob list", "--page-size COUNT .*1 to 5000", "1 to 1000"),
+                ("export", r"--where FILTER \[VALUE\]\.\.\. +only entities that pass the filter",
+                 "all of them"),
                 ("server url", "--admin URL", "--connection"),
                 ("table stats", "--connection", "nothing")):
             with self.subTest(verb):
-                one = self.ok("help", *verb.split())
+                one = flat(self.ok("help", *verb.split()))
                 self.assertRegex(one, told)
                 self.assertNotRegex(one, untold)
 

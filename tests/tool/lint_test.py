@@ -87,7 +87,7 @@ class LintTest(TavolaTest):
 
     def found(self, *arguments, code=1):
         """{rule: what is said of its finding}"""
-        report = json.loads(self.lint(code, *arguments, "--format", "json"))
+        report = json.loads(self.lint(code, *arguments, "-o", "json"))
         return {one["finding"]["rule"]: one for one in report["findings"]}
 
 
@@ -115,7 +115,7 @@ class Findings(LintTest):
 
     def test_what_cannot_be_asked(self):
         mark = self.mark()
-        self.refused(2, "--format", "yaml", says="text, github, junit, json or sarif")
+        self.refused(2, "-o", "yaml", says="text, github, junit, json or sarif")
         self.refused(2, "--config", "none.toml", says="cannot read none.toml")
         self.refused(6, "--since", mark, "--admin", "http://127.0.0.1:1", says="no server answers")
         token = self.folder / "token"
@@ -255,7 +255,7 @@ class Configuration(LintTest):
 
     def test_keys_cannot_be_guessed_and_a_baseline_holds_in_the_next_store(self):
         mark, key = self.contend(self.watched, 31415926)
-        shown = [self.lint(1, "--since", mark, "--format", name)
+        shown = [self.lint(1, "--since", mark, "-o", name)
                  for name in ("text", "github", "junit", "json", "sarif")]
         self.assertEqual(self.found("--since", mark)["etag-contention"]["finding"]["subject"]["kind"],
                          "entity")
@@ -282,12 +282,12 @@ class Configuration(LintTest):
 class Formats(LintTest):
     def test_annotations(self):
         mark = self.scan()
-        text = self.lint(1, "--since", mark, "--format", "github")
+        text = self.lint(1, "--since", mark, "-o", "github")
         self.assertRegex(text, r"(?m)^::\w+ file=src/login.c,line=88,title=Q01 "
                                r"table-scan-property::Employees, Email eq \?s: A query")
         mark = self.mark()
         self.query("Phone eq 'a'")
-        self.assertRegex(self.lint(1, "--since", mark, "--format", "github"),
+        self.assertRegex(self.lint(1, "--since", mark, "-o", "github"),
                          r"(?m)^::\w+ file=tavola-lint.toml,line=1,title=Q01")
 
     def test_junit(self):
@@ -295,7 +295,7 @@ class Formats(LintTest):
         mark = self.scan()
         self.query("PartitionKey eq 'p1' and (RowKey eq 'r001' or RowKey eq 'r002')")
         suite = xml.etree.ElementTree.fromstring(
-            self.lint(1, "--since", mark, "--format", "junit"))
+            self.lint(1, "--since", mark, "-o", "junit"))
         self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("skipped")),
                          ("2", "1", "1"))
         cases = {case.get("classname"): case for case in suite}
@@ -308,7 +308,7 @@ class Formats(LintTest):
         self.configure(f'[[allow]]\nshape = "{LIST}"\nreason = "short lists"\n')
         mark = self.scan()
         self.query("PartitionKey eq 'p1' and (RowKey eq 'r001' or RowKey eq 'r002')")
-        run, = json.loads(self.lint(1, "--since", mark, "--format", "sarif"))["runs"]
+        run, = json.loads(self.lint(1, "--since", mark, "-o", "sarif"))["runs"]
         self.assertEqual({rule["id"] for rule in run["tool"]["driver"]["rules"]}, {"Q01", "Q05"})
         results = {result["ruleId"]: result for result in run["results"]}
         place = results["Q01"]["locations"][0]["physicalLocation"]
@@ -318,7 +318,7 @@ class Formats(LintTest):
         self.assertEqual(results["Q05"]["suppressions"][0]["justification"], "short lists")
 
     def test_json(self):
-        report = json.loads(self.lint(1, "--since", self.scan(), "--format", "json"))
+        report = json.loads(self.lint(1, "--since", self.scan(), "-o", "json"))
         self.assertEqual((report["version"], report["fails"], report["window"]["requests"]),
                          (1, True, 1))
         one, = report["findings"]
@@ -414,7 +414,7 @@ class Traces(LintTest):
             client.create_table("Data")
             traffic(client)
             client.close()
-        report = json.loads(self.tool("lint", "--trace", str(path), "--format", "json").stdout)
+        report = json.loads(self.tool("lint", "--trace", str(path), "-o", "json").stdout)
         return {one["finding"]["rule"]: one["finding"] for one in report["findings"]}
 
     def test_rules_on_data_that_a_trace_can_tell(self):

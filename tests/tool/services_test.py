@@ -222,7 +222,7 @@ class Signatures(TavolaTest):
 
 class Ping(TavolaTest):
     def test_all_services_answer(self):
-        rows = self.lines("ping", "-n", "2")
+        rows = self.lines("ping", "--number", "2")
         self.assertEqual([(row["Service"], row["Answer"]) for row in rows],
                          [("table", "ok"), ("queue", "ok"), ("blob", "ok")])
         self.assertGreater(rows[0]["Milliseconds"], 0)

@@ -48,7 +48,7 @@ table delete Piped --yes
             terminal.read_until(shown.split()[-1][3:] if shown != "true" else "true\r\n")
         terminal.type("table stats Promp\t -o csv\r")
         terminal.read_until("Favourite:string\r\n")
-        terminal.type("query Prompted \"PartitionKey eq 'p' and Fav\t ne ''\" -o tsv\r")
+        terminal.type("query Prompted --where \"PartitionKey eq 'p' and Fav\t ne ''\" -o tsv\r")
         terminal.read_until("Favourite\r\np\tr\t")
         terminal.type("get Prompted p r --select Fav\t -o csv\r")
         terminal.read_until("Favourite\r\nx\r\n")
@@ -87,7 +87,7 @@ table delete Piped --yes
 
 class Bench(TavolaTest):
     def test_it_measures_and_leaves_nothing(self):
-        rows = self.lines("bench", "-n", "50", "--parallel", "3")
+        rows = self.lines("bench", "--number", "50", "--parallel", "3")
         self.assertEqual([row["Operation"] for row in rows], ["insert", "get", "query", "delete"])
         for row in rows:
             self.assertEqual(row["Count"], 50)

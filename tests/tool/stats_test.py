@@ -42,7 +42,7 @@ class Stats(TavolaTest):
             "Properties": "Age:string,Age:int32,Name:string"})
         self.assertEqual(self.ok("table", "stats", "Mixed", "--properties", "-o", "csv"),
                          "Property,Type,Entities\nAge,string,1\nAge,int32,2\nName,string,1\n")
-        found, = self.lines("table", "stats", "Mixed", "PartitionKey eq ?", "a")
+        found, = self.lines("table", "stats", "Mixed", "--where", "PartitionKey eq ?", "a")
         self.assertEqual((found["Entities"], found["LargestPartition"]), (2, "a"))
 
     @needs_tavolad("it keeps no facts")
@@ -63,7 +63,7 @@ class Stats(TavolaTest):
             self.ok("table", "stats", "Known", "--properties", "-o", "csv", *admin, says=note),
             "Property,Type,EntitiesOfSample,DistinctLow,DistinctHigh\n"
             "Age,int32,50,50,50\nName,string,50,7,7\n")
-        self.fails(2, "table", "stats", "Known", "RowKey eq 'a'", *admin, says="of a whole table")
+        self.fails(2, "table", "stats", "Known", "--where", "RowKey eq 'a'", *admin, says="of a whole table")
         self.fails(3, "table", "stats", "Nowhere", *admin, says="no such table")
         self.fails(6, "table", "stats", "Known", "--admin", "http://127.0.0.1:1", "--data",
                    self.server.data, says="no server answers")

@@ -136,8 +136,8 @@ class Import(Transfer):
         os.replace(state, self.folder / "planted")
         os.symlink(self.folder / "planted", state)
         self.fails(2, "import", table, path, "--resume", says="cannot be read")
-        os.symlink(self.folder / "planted", f"{out}2.export")
-        self.fails(2, "export", table, f"{out}2", "--resume", says="cannot be read")
+        os.symlink(self.folder / "planted", f"{out}.csv.export")
+        self.fails(2, "export", table, f"{out}.csv", "--resume", says="cannot be read")
 
     def test_nothing_to_resume(self):
         path = self.file(line(1), "fresh.ndjson")
@@ -317,6 +317,40 @@ class Export(Transfer):
         self.assertEqual(path.read_text(), '{"PartitionKey":"p0000","RowKey":"r0000002"}\n')
         self.stops(3, "export", "Missing", str(self.folder / "missing"), says="TableNotFound")
         self.assertFalse((self.folder / "missing").exists())
+
+    def test_the_filter_and_its_values(self):
+        table = self.table()
+        self.ok("import", table, "-", stdin=line(1) + line(2) + line(3), says="imported 3 .*\n")
+        where = ("--where", "RowKey ge ? and RowKey lt ?", "r0000002", "r0000003")
+        path = self.folder / "some.ndjson"
+        for words in ((table, *where), (table, "-", *where), (*where, table), (table, str(path), *where)):
+            with self.subTest(words):
+                shown = self.ok("export", *words, says=r"(?:exported 1 .*\n)?")
+                self.assertIn('"RowKey":"r0000002"', shown or path.read_text())
+        self.ok("copy", table, f"{table}Some", "--create", *where, says="copied 1 .*\n")
+        self.assertEqual(self.ok("count", f"{table}Some"), "1\n")
+        self.fails(2, "export", table, "--where", "RowKey ge ?", says="with 0 values")
+
+    def test_a_format_that_export_does_not_write(self):
+        table = self.table()
+        for name in ("x.parquet", "x.csv.gz", "x.2026"):
+            self.fails(2, "export", table, str(self.folder / name), says=r"x\..*: by their names export "
+                       r"writes \.ndjson, .* -o FORMAT")
+            self.assertFalse((self.folder / name).exists())
+        self.ok("export", table, str(self.folder / "x.2026"), "-o", "csv", says="exported 0 .*\n")
+
+    def test_what_was_done_as_a_record(self):
+        table = self.table()
+        self.assertEqual(self.lines("import", table, "-", "-o", "json", stdin=line(1) + line(2),
+                                    says="imported 2 .*\n"), [{"Imported": 2, "Bad": 0}])
+        self.assertEqual(self.lines("copy", table, f"{table}Two", "--create", "-o", "json",
+                                    says="copied 2 .*\n"), [{"Copied": 2, "Existing": 0}])
+
+    def test_a_second_import_is_told_what_to_say(self):
+        table = self.table()
+        self.ok("import", table, "-", stdin=line(1), says="imported 1 .*\n")
+        self.stops(4, "import", table, "-", stdin=line(1),
+                   says="EntityAlreadyExists(.*\n)*.*--on-conflict skip, merge or replace")
 
     def test_some_properties(self):
         table = self.table()

@@ -122,13 +122,14 @@ class Values(TavolaTest):
                              (("T eq '?' or T eq ?", "a:b"), 1)):
             says = "" if count or IS_AZURITE else r"warning: Age is Int32 .*\nwarning: a value .*\n"
             with self.subTest(words):
-                self.assertEqual(self.ok("count", "Values", *words, says=says), f"{count}\n")
-        for words, says in ((("Age eq ?",), "0 values"), (("Age eq ?", "1:int32", "2"), "2 values"),
-                            (("Age eq 1", "1"), "1 value"), (("Age eq ?", "30:int"), "not a type"),
+                self.assertEqual(self.ok("count", "Values", "--where", *words, says=says), f"{count}\n")
+        for words, says in ((("Age eq ?",), "0 values"), (("Age eq ?", "1:int32", "2"), "it goes"),
+                            (("Age eq ?", "--limit", "5"), "does not take --limit"),
+                            (("Age eq 1", "1"), "it goes"), (("Age eq ?", "30:int"), "not a type"),
                             (("Age eq ?", "x:int32"), "not of type int32"),
                             (("Age eq ?", "30:Long"), "not a type")):
             with self.subTest(words):
-                self.fails(2, "count", "Values", *words, says=says)
+                self.fails(2, "count", "Values", "--where", *words, says=says)
 
 
 class Usage(TavolaTest):
@@ -142,7 +143,14 @@ class Usage(TavolaTest):
                 (("table", "create"), "it goes: tavola table create TABLE"),
                 (("table", "create", "A", "B"), "it goes: tavola table create TABLE"),
                 (("get", "T", "p"), "it goes: tavola get TABLE PARTITION ROW"),
-                (("get", "T", "p", "r", "--nope"), "no flag '--nope'"),
+                (("get", "T", "p", "r", "--nope"), "no flag '--nope'; 'tavola help VERB'"),
+                (("get", "T", "p", "r", "--slect", "A"), "did you mean '--select'\\?"),
+                (("qurey", "T"), "no command 'qurey'; did you mean 'query'\\?"),
+                (("tabel", "list"), "no command 'tabel'; did you mean 'table list'\\?"),
+                (("tabel",), "did you mean 'table'\\?"),
+                (("table", "craete", "A"), "did you mean 'table create'\\?"),
+                (("help", "exprot"), "did you mean 'export'\\?"),
+                (("completion", "bash", "-o", "json"), "does not take --output"),
                 (("get", "T", "p", "r", "-z"), "no flag '-z'"),
                 (("get", "T", "p", "r", "--limit", "5"), "does not take --limit"),
                 (("query", "T", "--limit"), "--limit needs a value"),
@@ -154,6 +162,7 @@ class Usage(TavolaTest):
                 (("query", "T", "--plan=yes"), "takes no value"),
                 (("query", "Tab", "-o", "yaml"), "no format 'yaml': -o takes table"),
                 (("query", "Tab", "-oyaml"), "no format 'yaml'"),
+                (("query", "Tab", "Age gt 5"), r"it goes: tavola query TABLE \[--where FILTER"),
                 (("query", "T"), "'T' is not the name of a table: 3 to 63"),
                 (("query", "Tab", "--timeout", "0"), "--timeout takes a whole number"),
                 (("queue", "create", "Big"), "not the name of a queue"),

@@ -19,7 +19,7 @@ tool_exit tool_lint_format_find(const char *name, const tool_lint_format **ret_f
         if (!name || strcmp(name, formats[i].name) == 0)
             return TOOL_OK;
     }
-    return tool_refuse("--format is text, github, junit, json or sarif, not '%s'", name);
+    return tool_refuse("-o is text, github, junit, json or sarif here, not '%s'", name);
 }
 
 void tool_lint_message(const tool_lint_finding *finding, tool_text *ret_text)

@@ -2,6 +2,7 @@
 #include "../values.h"
 #include "row.h"
 
+#include <math.h>
 #include <string.h>
 
 void tool_json_string(tool_text *text, const char *from, size_t size)
@@ -39,7 +40,8 @@ void tool_json_record(tool_text *text, const tool_field *fields, size_t count)
         tool_text_puts(text, ":");
         tool_value_write(&plain, value);
         if (value->type == TAVOLA_BOOLEAN || value->type == TAVOLA_INT32 ||
-            value->type == TAVOLA_INT64 || value->type == TAVOLA_DOUBLE)
+            value->type == TAVOLA_INT64 ||
+            (value->type == TAVOLA_DOUBLE && isfinite(value->as.real)))
             tool_text_puts(text, plain.at);
         else
             tool_json_string(text, plain.at, plain.size);

@@ -50,6 +50,20 @@ static tool_exit find_format(const tool_run *run, tool_format *ret_format)
                        name);
 }
 
+tool_exit tool_output_check(const tool_run *run)
+{
+    tool_format format;
+
+    return find_format(run, &format);
+}
+
+bool tool_wants_json(const tool_run *run)
+{
+    const char *name = tool_value_of(run, TOOL_FLAG_OUTPUT);
+
+    return name && strcmp(name, format_names[TOOL_JSON]) == 0;
+}
+
 tool_exit tool_output_open(const tool_run *run, bool is_list, tool_output **ret_output)
 {
     tool_output output = {.is_list = is_list, .is_upright = !is_list};

@@ -31,6 +31,11 @@ typedef struct tool_field {
 tavola_value tool_text_value(const char *text);
 tavola_value tool_time_value(tavola_ticks ticks);
 
+/* TOOL_USAGE for an unknown format. */
+tool_exit tool_output_check(const tool_run *run);
+/* -o json, for verbs that then print what a server has answered. */
+bool tool_wants_json(const tool_run *run);
+
 typedef struct tool_output tool_output;
 /* TOOL_USAGE for an unknown format.  `is_list`: json is an array; else one record is expected, and
  * a table stands upright. */

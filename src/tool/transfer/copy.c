@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../output/output.h"
 #include "../text.h"
 #include "digest.h"
 #include "load.h"
@@ -33,7 +34,7 @@ typedef struct copy_run {
     bool is_verified;           /* shall be */
     tavola_err refused;         /* the first error of an entity */
     tool_text last;             /* the keys of the last entity that was read */
-    tool_text from_url, to_url;
+    tool_text from_url, to_url, where;
     xfer_fact facts[4];
     tool_text mark_path; /* "": there is none */
     xfer_mark mark;      /* all before it is done */
@@ -84,7 +85,8 @@ static void name_mark(copy_run *copy)
                      run->args[run->arg_count - 1]);
     copy->facts[0] = (xfer_fact){"first table", copy->from_url.at};
     copy->facts[1] = (xfer_fact){"second table", copy->to_url.at};
-    copy->facts[2] = (xfer_fact){"--where", tool_value_of(run, TOOL_FLAG_WHERE)};
+    xfer_where_text(run, &copy->where);
+    copy->facts[2] = (xfer_fact){"--where", copy->where.at};
     copy->facts[3] = (xfer_fact){0};
     hash = xfer_hash(xfer_hash(0, copy->from_url.at, copy->from_url.size), copy->to_url.at,
                      copy->to_url.size);
@@ -231,6 +233,20 @@ static const char *keep_mark(copy_run *copy)
                : "--resume goes on there";
 }
 
+/* With -o, for programs: what the notes say. */
+static tool_exit print_sum(const copy_run *copy, tool_exit exit)
+{
+    tool_field fields[] = {
+        {"Copied", tavola_int64((int64_t)(copy->written + copy->existing))},
+        {"Existing", tavola_int64((int64_t)copy->existing)},
+    };
+    tool_exit printed = TOOL_OK;
+
+    if (tool_has(copy->run, TOOL_FLAG_OUTPUT))
+        printed = tool_output_one(copy->run, fields, sizeof fields / sizeof fields[0]);
+    return exit ? exit : printed;
+}
+
 /* `err`: why reading has ended; TAVOLA_OK: because it was stopped. */
 static tool_exit say_end(copy_run *copy, const xfer_pages *pages, tavola_err err)
 {
@@ -259,7 +275,7 @@ static tool_exit say_end(copy_run *copy, const xfer_pages *pages, tavola_err err
     if (copy->existing)
         tool_note("%" PRIu64 " of them existed and were %s", copy->existing,
                   copy->load.conflict == XFER_SKIP ? "skipped" : "equal");
-    return exit;
+    return print_sum(copy, exit);
 }
 
 /* Read the copy and compare count and checksum. */
@@ -368,6 +384,8 @@ tool_exit xfer_copy(tool_run *run)
     copy.load.refused = on_refused;
     copy.load.user = &copy;
     if (!exit)
+        exit = tool_output_check(run);
+    if (!exit)
         exit = tool_number_of(run, TOOL_FLAG_PARALLEL, 1, 256, &parallel);
     copy.load.parallel = (uint32_t)parallel;
     if (!exit)
@@ -389,6 +407,7 @@ tool_exit xfer_copy(tool_run *run)
     tool_text_done(&copy.last);
     tool_text_done(&copy.from_url);
     tool_text_done(&copy.to_url);
+    tool_text_done(&copy.where);
     tool_text_done(&copy.mark_path);
     xfer_mark_done(&copy.mark);
     return exit;

@@ -34,7 +34,7 @@ typedef struct export_run {
     uint64_t entities; /* of this run */
     xfer_progress progress;
     tool_text mark_path; /* "": there is none */
-    tool_text from, names;
+    tool_text from, names, where;
     xfer_fact facts[6];
     xfer_mark mark;  /* where an interrupted run stopped */
     bool is_resumed; /* goes on there */
@@ -62,7 +62,8 @@ static void gather_facts(export_run *job)
         tool_text_printf(&job->names, "%s%s", name == job->select ? "" : ",", *name);
     job->facts[count++] = (xfer_fact){"table", job->from.at};
     job->facts[count++] = (xfer_fact){"format", format_names[job->format]};
-    job->facts[count++] = (xfer_fact){"--where", tool_value_of(run, TOOL_FLAG_WHERE)};
+    xfer_where_text(run, &job->where);
+    job->facts[count++] = (xfer_fact){"--where", job->where.at};
     job->facts[count++] = (xfer_fact){"--select", job->names.at};
     job->facts[count++] =
         (xfer_fact){"--timestamps", tool_has(run, TOOL_FLAG_TIMESTAMPS) ? "yes" : NULL};
@@ -260,6 +261,7 @@ static void release(export_run *job)
     tool_text_done(&job->mark_path);
     tool_text_done(&job->from);
     tool_text_done(&job->names);
+    tool_text_done(&job->where);
     xfer_mark_done(&job->mark);
 }
 
@@ -349,6 +351,13 @@ static tool_exit run_export(export_run *job, tavola_table *table, const tavola_q
     return exit;
 }
 
+static bool has_ending(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    return *name && strchr(name + 1, '.');
+}
+
 static tool_exit read_flags(export_run *job)
 {
     const char *name = tool_value_of(job->run, TOOL_FLAG_OUTPUT);
@@ -360,6 +369,10 @@ static tool_exit read_flags(export_run *job)
         job->format = xfer_format_of_path(job->path);
     if (name && job->format == XFER_FORMAT_NONE)
         return tool_refuse("export writes -o ndjson, json, typed-csv or csv");
+    if (job->format == XFER_FORMAT_NONE && job->path && has_ending(job->path))
+        return tool_refuse("%s: by their names export writes .ndjson, .jsonl, .json, .typed.csv "
+                           "and .csv; -o FORMAT writes one of these under another name",
+                           job->path);
     if (job->format == XFER_FORMAT_NONE)
         job->format = XFER_FORMAT_NDJSON;
     if (job->path && access(job->path, F_OK) == 0 && !tool_has(job->run, TOOL_FLAG_OVERWRITE))

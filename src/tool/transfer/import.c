@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../output/output.h"
 #include "bad.h"
 #include "lines.h"
 #include "load.h"
@@ -326,6 +327,21 @@ static bool is_untouched(const import_run *import)
     return import->done == 0 && !import->is_resumed && import->from_line == 0;
 }
 
+/* With -o, for programs: what the notes say. */
+static tool_exit print_sum(const import_run *import, tool_exit exit)
+{
+    uint64_t done = import->is_dry ? import->entities : import->done;
+    tool_field fields[] = {
+        {import->is_dry ? "Read" : "Imported", tavola_int64((int64_t)done)},
+        {"Bad", tavola_int64((int64_t)import->bad.count)},
+    };
+    tool_exit printed = TOOL_OK;
+
+    if (tool_has(import->run, TOOL_FLAG_OUTPUT))
+        printed = tool_output_one(import->run, fields, sizeof fields / sizeof fields[0]);
+    return exit ? exit : printed;
+}
+
 static tool_exit finish(import_run *import)
 {
     const xfer_input *input = &import->reader.input;
@@ -342,9 +358,13 @@ static tool_exit finish(import_run *import)
                             strerror(import->bad.out.error));
     else if (import->load.trouble) {
         exit = xfer_load_tell(&import->load, import->target);
+    } else if (must_stop_for_bad(import) && import->worst == TAVOLA_ERR_EXISTS) {
+        tool_trouble("%s: the table has such an entity already; --on-conflict skip, merge or "
+                     "replace says what becomes of it",
+                     file_of(import));
+        exit = TOOL_CONFLICT;
     } else if (must_stop_for_bad(import)) {
-        tool_trouble("%s: a bad line; --skip-bad goes on without it", file_of(import));
-        exit = import->worst == TAVOLA_ERR_EXISTS ? TOOL_CONFLICT : TOOL_FAILURE;
+        exit = tool_trouble("%s: a bad line; --skip-bad goes on without it", file_of(import));
     } else if (input->error && input->error != EINTR) {
         exit = tool_trouble("%s: %s", file_of(import), strerror(input->error));
     } else if (xfer_stop_signal()) {
@@ -365,7 +385,7 @@ static tool_exit finish(import_run *import)
               import->is_dry ? ", nothing was written" : "");
     if (import->bad.count && import->is_skipping)
         tool_note("%" PRIu64 " bad lines were skipped", import->bad.count);
-    return exit;
+    return print_sum(import, exit);
 }
 
 /* ---- the beginning ---- */
@@ -471,6 +491,8 @@ static tool_exit read_flags(import_run *import)
     int64_t from_line = 0, parallel = 0;
     tool_exit exit = xfer_reader_flags(run, import->path, &import->options);
 
+    if (!exit)
+        exit = tool_output_check(run);
     if (!exit)
         exit = xfer_conflict_of(run, &import->load.conflict);
     if (!exit)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../explained.h"
+#include "../values.h"
 #include "../verbs.h"
 
 unsigned xfer_part_entities(void)
@@ -37,18 +38,22 @@ tool_exit xfer_reader_flags(const tool_run *run, const char *path, xfer_reader_o
 
 tool_exit xfer_query_flags(const tool_run *run, tavola_query **ret_query, char ***ret_select)
 {
-    const char *where = tool_value_of(run, TOOL_FLAG_WHERE);
-    tavola_filter *filter = where ? tavola_filter_raw(where) : NULL;
+    tavola_filter *filter = NULL;
+    tool_exit exit = tool_filter_of(run, &filter);
 
-    if (filter && tavola_filter_error(filter)) {
-        tavola_filter_free(filter);
-        return tool_refuse("--where: this is not a filter");
-    }
+    if (exit)
+        return exit;
     *ret_query = tavola_query_new(filter);
     *ret_select = tool_has(run, TOOL_FLAG_SELECT) ? tool_names_of(run, TOOL_FLAG_SELECT) : NULL;
     if (*ret_select)
         tavola_query_select(*ret_query, (const char *const *)*ret_select);
     return TOOL_OK;
+}
+
+void xfer_where_text(const tool_run *run, tool_text *ret_text)
+{
+    for (size_t i = 0; i < run->where_count; i++)
+        tool_text_printf(ret_text, "%s%s", i ? "\n" : "", run->where[i]);
 }
 
 tool_exit xfer_warn(tool_run *run, tavola_table *from, const tavola_query *query)
@@ -69,15 +74,17 @@ const tool_verb tool_transfer_verbs[] = {
      .examples = "  tavola import Employees employees.typed.csv --create\n"
                  "  tavola import Employees staff.csv --types Age:int32,Hired:datetime\n"
                  "  tavola import Employees - --on-conflict replace < more.ndjson\n"},
-    {"export", "TABLE [FILE]", "Write all entities to a file: NDJSON, JSON, CSV", 1, 2,
+    {"export", "TABLE [FILE] [--where FILTER [VALUE]...]",
+     "Write all entities to a file: NDJSON, JSON, CSV", 1, 2,
      TOOL_BIT(WHERE) | TOOL_BIT(SELECT) | TOOL_BIT(TIMESTAMPS) | TOOL_BIT(OVERWRITE) |
          TOOL_BIT(RESUME),
      .run = xfer_export,
      .examples =
          "  tavola export Employees employees.typed.csv --overwrite\n"
-         "  tavola export Employees - --where \"PartitionKey eq 'Sales'\" > sales.ndjson\n"},
-    {"copy", "TABLE [-c FROM] [TABLE] [-c TO]", "Copy all entities to another table or account", 1,
-     2, LOADING | TOOL_BIT(WHERE) | TOOL_BIT(VERIFY) | TOOL_BIT(RESUME), .run = xfer_copy,
+         "  tavola export Employees --where \"PartitionKey eq ?\" Sales > sales.ndjson\n"},
+    {"copy", "TABLE [-c FROM] [TABLE] [-c TO] [--where FILTER [VALUE]...]",
+     "Copy all entities to another table or account", 1, 2,
+     LOADING | TOOL_BIT(WHERE) | TOOL_BIT(VERIFY) | TOOL_BIT(RESUME), .run = xfer_copy,
      .is_pair = true,
      .examples = "  tavola copy Employees EmployeesOld --create --verify\n"
                  "  tavola copy -c live Employees -c test EmployeesCopy --create\n"},

@@ -35,6 +35,9 @@ tool_exit xfer_reader_flags(const tool_run *run, const char *path,
 /** --where and --select.  Free both. */
 tool_exit xfer_query_flags(const tool_run *run, tavola_query **ret_query, char ***ret_select);
 
+/** --where with its values, to tell one transfer from another; nothing without it. */
+void xfer_where_text(const tool_run *run, tool_text *ret_text);
+
 /** Say what is hardly meant in --where, if it was given: see tool_warn. */
 tool_exit xfer_warn(tool_run *run, tavola_table *from, const tavola_query *query);
 

@@ -3,6 +3,7 @@
  * for people or as it came.
  */
 #include "../json_find.h"
+#include "../output/output.h"
 #include "../verbs.h"
 #include "cost.h"
 #include "finding.h"
@@ -80,14 +81,70 @@ static void put_answer(tool_json answer, bool with_code)
 
 /* ---- verbs ----------------------------------------------------------------------------------- */
 
-static tool_exit show_findings(tool_run *run)
+/* A record for each finding. */
+static tool_exit print_records(const tool_run *run, tool_json findings)
 {
-    const char *format = tool_value_of(run, TOOL_FLAG_OUTPUT);
-    bool is_json = tool_has(run, TOOL_FLAG_JSON) || (format && strcmp(format, "json") == 0);
+    static const char *const columns[][2] = {
+        {"Severity", "severity"}, {"Code", "code"},   {"Rule", "rule"}, {"Table", "table"},
+        {"Shape", "subject.text"}, {"State", "state"}, {"Title", "title"}, {"Seen", "seen"},
+    };
+    enum { COLUMNS = sizeof columns / sizeof columns[0] };
+    tool_json next = {0}, name, finding;
+    tool_output *output = NULL;
+    tool_exit exit = tool_output_open(run, true, &output);
+
+    while (!exit && tool_json_each(findings, &next, &name, &finding)) {
+        tool_text texts[COLUMNS] = {0};
+        tool_field fields[COLUMNS];
+
+        for (size_t i = 0; i < COLUMNS; i++) {
+            tool_json value = tool_json_get(finding, columns[i][1]);
+
+            tool_json_text(value, &texts[i]);
+            fields[i] = (tool_field){columns[i][0], tool_text_value(value.at ? texts[i].at : NULL)};
+        }
+        tool_output_record(output, fields, COLUMNS);
+        for (size_t i = 0; i < COLUMNS; i++)
+            tool_text_done(&texts[i]);
+    }
+    tool_output_close(output);
+    return exit;
+}
+
+/* Nothing is found about a table that is not there: that is no praise.  Its account is that of the
+ * connection. */
+static tool_exit check_table(tool_run *run)
+{
+    tavola_client *client;
     tool_text path = {0};
     tool_answer answer = {0};
-    tool_exit exit;
+    tool_exit exit = tool_client(run, &client);
 
+    if (exit)
+        return exit;
+    tool_text_puts(&path, "/facts");
+    tool_path_add(&path, "account", tavola_client_account(client));
+    tool_path_add(&path, "table", run->args[0]);
+    exit = tool_server_ask(run, "GET", path.at, 0, &answer);
+    if (!exit && answer.status == 404 && strstr(answer.body.at, "no such table")) {
+        tool_trouble("there is no table '%s' in the account %s", run->args[0],
+                     tavola_client_account(client));
+        exit = TOOL_NOT_FOUND;
+    }
+    tool_text_done(&path);
+    tool_answer_done(&answer);
+    return exit;
+}
+
+static tool_exit show_findings(tool_run *run)
+{
+    tool_json next = {0}, name, finding, findings;
+    tool_text path = {0};
+    tool_answer answer = {0};
+    tool_exit exit = tool_output_check(run);
+
+    if (exit)
+        return exit;
     tool_text_puts(&path, "/advice");
     if (run->arg_count)
         tool_path_add(&path, "table", run->args[0]);
@@ -96,10 +153,21 @@ static tool_exit show_findings(tool_run *run)
     if (tool_value_of(run, TOOL_FLAG_LIMIT))
         tool_path_add(&path, "limit", tool_value_of(run, TOOL_FLAG_LIMIT));
     exit = tool_server_ask(run, "GET", path.at, 200, &answer);
-    if (!exit && is_json)
+    if (exit)
+        goto out;
+    findings = tool_json_get(tool_json_of(answer.body.at), "findings");
+    if (run->arg_count && !tool_json_each(findings, &next, &name, &finding))
+        exit = check_table(run);
+    if (exit)
+        goto out;
+    if (tool_wants_json(run))
         fwrite(answer.body.at, 1, answer.body.size, stdout);
-    else if (!exit)
+    else if (tool_has(run, TOOL_FLAG_OUTPUT))
+        exit = print_records(run, findings);
+    else
         put_answer(tool_json_of(answer.body.at), tool_has(run, TOOL_FLAG_CODE));
+
+out:
     tool_text_done(&path);
     tool_answer_done(&answer);
     return exit;
@@ -117,12 +185,16 @@ static tool_exit advise(tool_run *run)
 static tool_exit advise_mark(tool_run *run)
 {
     tool_answer answer = {0};
-    tool_exit exit = tool_server_ask(run, "POST", "/advice/marks", 201, &answer);
+    tool_text mark = {0};
+    tool_exit exit = tool_output_check(run);
 
+    if (!exit)
+        exit = tool_server_ask(run, "POST", "/advice/marks", 201, &answer);
     if (!exit) {
-        tool_finding_put(tool_json_of(answer.body.at), "mark");
-        putchar('\n');
+        tool_json_text(tool_json_get(tool_json_of(answer.body.at), "mark"), &mark);
+        exit = tool_output_one(run, &(tool_field){"Mark", tavola_string(mark.at)}, 1);
     }
+    tool_text_done(&mark);
     tool_answer_done(&answer);
     return exit;
 }
@@ -135,7 +207,7 @@ const tool_verb tool_advise_verbs[] = {
      .examples = "  MARK=$(tavola advise mark)\n"},
     {"advise", "[TABLE]",
      "What the design guide says about how tables are used, the costliest first", 0, 1,
-     ADMIN_FLAGS | TOOL_BIT(SINCE) | TOOL_BIT(JSON) | TOOL_BIT(CODE) | TOOL_BIT(LIMIT) |
+     ADMIN_FLAGS | TOOL_BIT(SINCE) | TOOL_BIT(CODE) | TOOL_BIT(LIMIT) |
          TOOL_BIT(COST) | TOOL_BIT(PRICES),
      .run = advise, .is_plain = true,
      .examples = "  tavola advise --data /var/lib/tavola\n"

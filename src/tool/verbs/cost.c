@@ -232,13 +232,6 @@ static tool_exit take_tables(tool_run *run, cost_bill *bill)
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
-static bool wants_json(const tool_run *run)
-{
-    const char *format = tool_value_of(run, TOOL_FLAG_OUTPUT);
-
-    return tool_has(run, TOOL_FLAG_JSON) || (format && strcmp(format, "json") == 0);
-}
-
 /* All that can be wrong with the command itself, before anything is sent. */
 static tool_exit read_command(tool_run *run, tool_prices *prices, cost_bill *ret_bill,
                               tool_output **ret_output)
@@ -250,7 +243,7 @@ static tool_exit read_command(tool_run *run, tool_prices *prices, cost_bill *ret
         exit = tool_prices_read(tool_value_of(run, TOOL_FLAG_PRICES), prices);
         ret_bill->prices = prices;
     }
-    if (!exit && tool_has(run, TOOL_FLAG_OUTPUT) && !wants_json(run))
+    if (!exit && tool_has(run, TOOL_FLAG_OUTPUT) && !tool_wants_json(run))
         exit = tool_output_open(run, true, ret_output);
     ret_bill->shown_max = (uint64_t)limit;
     return exit;
@@ -278,7 +271,7 @@ tool_exit tool_advise_cost(tool_run *run)
         exit = take_tables(run, &bill);
     if (!exit)
         exit = check_sums(&bill);
-    if (!exit && wants_json(run))
+    if (!exit && tool_wants_json(run))
         cost_show_json(&bill);
     else if (!exit && output)
         cost_show_records(&bill, output);

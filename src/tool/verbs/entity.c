@@ -120,25 +120,12 @@ static tool_exit delete_one(tool_run *run, tavola_table *table)
     return err ? tool_fail(run, err, NULL) : TOOL_OK;
 }
 
-/* The filter of delete TABLE --where FILTER VALUE... */
-static tool_exit read_where(const tool_run *run, tavola_filter **ret_filter)
-{
-    const char **words = tool_alloc((run->arg_count + 1) * sizeof *words);
-    tool_exit exit;
-
-    words[0] = tool_value_of(run, TOOL_FLAG_WHERE);
-    memcpy(words + 1, run->args + 1, (run->arg_count - 1) * sizeof *words);
-    exit = tool_filter_of(words, run->arg_count, ret_filter);
-    free(words);
-    return exit;
-}
-
 static tool_exit delete_many(tool_run *run, tavola_table *table)
 {
     tavola_filter *filter = NULL;
     tavola_query *query;
     uint64_t count = 0;
-    tool_exit exit = read_where(run, &filter);
+    tool_exit exit = tool_filter_of(run, &filter);
     tavola_err err;
 
     if (exit)
@@ -150,7 +137,7 @@ static tool_exit delete_many(tool_run *run, tavola_table *table)
                : tool_confirm(run, "Delete all entities of table %s where %s?", run->args[0],
                               tool_value_of(run, TOOL_FLAG_WHERE));
     if (!exit)
-        exit = read_where(run, &filter);
+        exit = tool_filter_of(run, &filter);
     if (exit)
         return exit;
     err = tavola_delete_where(table, filter, run->call, &count);
@@ -165,7 +152,7 @@ static tool_exit delete (tool_run *run)
     tavola_table *table = NULL;
     tool_exit exit;
 
-    if (!is_many && run->arg_count != 3)
+    if (run->arg_count != (is_many ? 1 : 3))
         return tool_refuse("it goes: tavola delete TABLE PARTITION ROW, or tavola delete TABLE "
                            "--where FILTER [VALUE]...");
     exit = tool_table(run, run->args[0], &table);
@@ -193,11 +180,11 @@ const tool_verb tool_entity_verbs[] = {
      TOOL_BIT(IF_MATCH) | TOOL_BIT(OR_INSERT), .run = merge,
      .examples = "  tavola merge Employees Sales 212 Age:int32=48 --if-match \"$ETAG\"\n"},
     {"delete", "TABLE PARTITION ROW | TABLE --where FILTER [VALUE]...",
-     "Delete an entity by its keys, or all that pass a filter", 1, -1,
+     "Delete an entity by its keys, or all that pass a filter", 1, 3,
      TOOL_BIT(YES) | TOOL_BIT(IF_MATCH) | TOOL_BIT(IF_EXISTS) | TOOL_BIT(WHERE), .run = delete,
      .is_plain = true,
      .examples =
-         "  tavola delete Employees Sales 212 --yes\n  tavola delete Logins --where \"Day lt ?\" "
-         "20260101 --yes\n"},
+         "  tavola delete Employees Sales 212 --yes\n"
+         "  tavola delete Logins --where \"Day lt ?\" 20260101 --yes\n"},
     {0},
 };

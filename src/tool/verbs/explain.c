@@ -208,10 +208,10 @@ static tool_exit explain(tool_run *run)
     tavola_filter *filter = NULL;
     tavola_query *query;
     tavola_table *table = NULL;
-    explanation told = {.has_values = run->arg_count > 2};
+    explanation told = {.has_values = run->where_count > 1};
     char *text, *json = NULL;
     tavola_err err;
-    tool_exit exit = tool_filter_of(run->args + 1, run->arg_count - 1, &filter);
+    tool_exit exit = tool_filter_of(run, &filter);
 
     if (exit)
         return exit;
@@ -251,10 +251,10 @@ out:
 }
 
 const tool_verb tool_explain_verbs[] = {
-    {"explain", "TABLE [FILTER [VALUE]...]",
+    {"explain", TOOL_TABLE_WHERE,
      "How a query will be answered, what it will read and what to do about it; does not run it", 1,
-     -1, 0, .run = explain, .is_plain = true,
-     .examples = "  tavola explain Employees \"Email eq 'junc@contoso.com'\"\n"
-                 "  tavola explain Employees \"PartitionKey eq ? and Age gt ?\" Sales 30:int32\n"},
+     1, TOOL_BIT(WHERE), .run = explain, .is_plain = true,
+     .examples = "  tavola explain Employees --where \"Email eq 'junc@contoso.com'\"\n"
+                 "  tavola explain Employees --where \"PartitionKey eq ?\" Sales\n"},
     {0},
 };

@@ -402,7 +402,6 @@ static tool_exit show(tool_run *run, const tool_admin *admin, const char *json)
 
 static tool_exit heat_map(tool_run *run)
 {
-    const char *format = tool_value_of(run, TOOL_FLAG_OUTPUT);
     tavola_client *client;
     tool_answer answer = {0};
     tool_admin admin;
@@ -417,7 +416,7 @@ static tool_exit heat_map(tool_run *run)
         exit = tool_admin_open(run, &admin);
     if (!exit)
         exit = ask(run, tavola_client_account(client), &answer);
-    if (!exit && format && strcmp(format, "json") == 0)
+    if (!exit && tool_wants_json(run))
         fputs(answer.body.at, stdout);
     else if (!exit)
         exit = show(run, &admin, answer.body.at);

@@ -155,7 +155,7 @@ static tool_exit lint(tool_run *run)
     tool_exit exit = check_flags(run);
 
     if (!exit)
-        exit = tool_lint_format_find(tool_value_of(run, TOOL_FLAG_FORMAT), &j.format);
+        exit = tool_lint_format_find(tool_value_of(run, TOOL_FLAG_OUTPUT), &j.format);
     if (!exit)
         exit = tool_lint_config_read(&config, tool_value_of(run, TOOL_FLAG_CONFIG));
     if (!exit)
@@ -169,7 +169,7 @@ static tool_exit lint(tool_run *run)
 
 #define LINT_FLAGS                                                                                 \
     (TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(SINCE) |                   \
-     TOOL_BIT(CONFIG) | TOOL_BIT(TRACE) | TOOL_BIT(FORMAT) | TOOL_BIT(UPDATE_BASELINE) |           \
+     TOOL_BIT(CONFIG) | TOOL_BIT(TRACE) | TOOL_BIT(UPDATE_BASELINE) |           \
      TOOL_BIT(CODE))
 
 const tool_verb tool_lint_verbs[] = {
@@ -177,6 +177,6 @@ const tool_verb tool_lint_verbs[] = {
      "For pipelines: judge what tests did to tables; exit code 1 findings, 7 too few requests", 0,
      -1, LINT_FLAGS, .run = lint, .is_plain = true,
      .examples = "  MARK=$(tavola advise mark); ./tests; tavola lint --since $MARK\n"
-                 "  tavola lint --since $MARK --format github\n"},
+                 "  tavola lint --since $MARK -o github\n"},
     {0},
 };

@@ -99,7 +99,7 @@ static tool_exit read_messages(tool_run *run, bool is_peek)
     tavola_messages *messages = NULL;
     tool_output *output = NULL;
     bool is_base64 = false;
-    tool_exit exit = tool_number_of(run, TOOL_FLAG_NUMBER, 1, 32, &number);
+    tool_exit exit = tool_number_of(run, TOOL_FLAG_LIMIT, 1, 32, &number);
     tavola_err err;
 
     if (!exit)
@@ -256,10 +256,10 @@ const tool_verb tool_queue_verbs[] = {
      .examples = "  tavola message put work \"resize ada.jpg\"\n"
                  "  tavola message put work @order.json --hidden 60 --ttl 3600\n"},
     {"message get", "QUEUE", "Take messages and hide them from others, for 30 s unless --hidden", 1,
-     1, TOOL_BIT(NUMBER) | TOOL_BIT(HIDDEN) | TOOL_BIT(ENCODING) | TOOL_BIT(SELECT), .run = get,
+     1, TOOL_BIT(LIMIT) | TOOL_BIT(HIDDEN) | TOOL_BIT(ENCODING) | TOOL_BIT(SELECT), .run = get,
      .examples = "  tavola message get work -n 5 --hidden 120 -o json\n"},
     {"message peek", "QUEUE", "Look at messages without taking them", 1, 1,
-     TOOL_BIT(NUMBER) | TOOL_BIT(ENCODING) | TOOL_BIT(SELECT), .run = peek,
+     TOOL_BIT(LIMIT) | TOOL_BIT(ENCODING) | TOOL_BIT(SELECT), .run = peek,
      .examples = "  tavola message peek work\n"
                  "  tavola message peek work -n 32 --encoding base64\n"},
     {"message update", "QUEUE ID RECEIPT [TEXT|@FILE|-]",

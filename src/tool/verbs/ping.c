@@ -94,9 +94,9 @@ static tool_exit ping(tool_run *run)
 }
 
 const tool_verb tool_ping_verbs[] = {
-    {"ping", "", "Whether the services answer, and the fastest of -n (3) answers", 0, 0,
+    {"ping", "", "Whether the services answer, and the fastest of --number (3) answers", 0, 0,
      TOOL_BIT(NUMBER), .run = ping,
      .examples = "  tavola ping\n"
-                 "  tavola ping -c test -n 10\n"},
+                 "  tavola ping -c test --number 10\n"},
     {0},
 };

@@ -12,7 +12,7 @@ static tool_exit query(tool_run *run)
 {
     tavola_filter *filter;
     char **select;
-    tool_exit exit = tool_filter_of(run->args + 1, run->arg_count - 1, &filter);
+    tool_exit exit = tool_filter_of(run, &filter);
 
     if (exit)
         return exit;
@@ -62,7 +62,7 @@ static tool_exit count(tool_run *run)
     tavola_filter *filter = NULL;
     tavola_query *what;
     uint64_t number = 0;
-    tool_exit exit = tool_filter_of(run->args + 1, run->arg_count - 1, &filter);
+    tool_exit exit = tool_filter_of(run, &filter);
     tavola_err err;
 
     if (exit)
@@ -164,16 +164,17 @@ static tool_exit keys(tool_run *run)
 #define PAGING (TOOL_BIT(LIMIT) | TOOL_BIT(PAGE_SIZE) | TOOL_BIT(TOKEN) | TOOL_BIT(PLAN))
 
 const tool_verb tool_query_verbs[] = {
-    {"query", "TABLE [FILTER [VALUE]...]", "The entities that pass a filter, or all", 1, -1,
-     TOOL_BIT(SELECT) | PAGING, .run = query,
-     .examples = "  tavola query Employees \"PartitionKey eq 'Sales' and RowKey ge 'B'\" --select "
-                 "Email --limit 50\n  tavola query Employees \"PartitionKey eq ? and Age gt ?\" "
-                 "Sales 30:int32 --plan\n"},
-    {"count", "TABLE [FILTER [VALUE]...]",
+    {"query", TOOL_TABLE_WHERE, "The entities that pass a filter, or all", 1, 1,
+     TOOL_BIT(WHERE) | TOOL_BIT(SELECT) | PAGING, .run = query,
+     .examples =
+         "  tavola query Employees --where \"PartitionKey eq 'Sales'\" --limit 50\n"
+         "  tavola query Employees --select Email \\\n"
+         "      --where \"PartitionKey eq ? and Age gt ?\" Sales 30:int32 --plan\n"},
+    {"count", TOOL_TABLE_WHERE,
      "How many entities pass a filter; reads all their keys, except of a whole table of a Tavola",
-     1, -1, 0, .run = count, .is_plain = true,
+     1, 1, TOOL_BIT(WHERE), .run = count, .is_plain = true,
      .examples = "  tavola count Employees\n"
-                 "  tavola count Employees \"PartitionKey eq ?\" Sales\n"},
+                 "  tavola count Employees --where \"PartitionKey eq ?\" Sales\n"},
     {"keys", "TABLE [PARTITION [ROW-PREFIX]]",
      "The keys of entities: of all, of a partition, of row keys that begin so", 1, 3,
      TOOL_BIT(PARTITIONS) | PAGING, .run = keys,

@@ -224,13 +224,13 @@ const tool_verb tool_table_verbs[] = {
     TOOL_RESOURCE_ROWS("table", "TABLE", "Employees",
                        TOOL_BIT(START_PK) | TOOL_BIT(START_RK) | TOOL_BIT(END_PK) |
                            TOOL_BIT(END_RK)),
-    {"table stats", "[TABLE [FILTER [VALUE]...]]",
+    {"table stats", "[" TOOL_TABLE_WHERE "]",
      "What is in a table (reads all of it, or asks --admin), or how far the second region is", 0,
-     -1, TOOL_BIT(PROPERTIES) | TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA),
+     1, TOOL_BIT(WHERE) | TOOL_BIT(PROPERTIES) | TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA),
      .run = tool_table_stats,
      .examples =
          "  tavola table stats Employees\n"
          "  tavola table stats Employees --data /var/lib/tavola\n"
-         "  tavola table stats Employees \"PartitionKey eq ?\" Sales --properties -o csv\n"},
+         "  tavola table stats Employees --where \"PartitionKey eq ?\" Sales --properties\n"},
     {0},
 };

@@ -150,20 +150,44 @@ static void show_lines(const char *line)
     }
 }
 
+/* A record for each line "name{labels} value". */
+static tool_exit print_metrics(const tool_run *run, const char *line)
+{
+    tool_output *output = NULL;
+    tool_exit exit = tool_output_open(run, true, &output);
+
+    for (; !exit && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t size = strcspn(line, "\n"), name = strcspn(line, "{ \n");
+        const char *value = memrchr(line, ' ', size);
+
+        if (line[0] == '#' || !value)
+            continue;
+        tool_field fields[] = {
+            {"Metric", {.type = TAVOLA_STRING, .as.ptr = line, .size = name}},
+            {"Labels",
+             {.type = TAVOLA_STRING, .as.ptr = line + name, .size = (size_t)(value - line) - name}},
+            {"Value", tavola_double(strtod(value, NULL))},
+        };
+        tool_output_record(output, fields, sizeof fields / sizeof fields[0]);
+    }
+    tool_output_close(output);
+    return exit;
+}
+
 /* As Prometheus gets it. */
 static tool_exit metrics(tool_run *run)
 {
     tool_answer answer = {0};
     tool_admin admin;
-    tool_exit exit;
+    tool_exit exit = tool_output_check(run);
 
-    if (tool_has(run, TOOL_FLAG_OUTPUT))
-        return tool_refuse("metrics are text for Prometheus and have no other form: leave out -o, "
-                           "or use 'tavola server status'");
-    exit = tool_admin_open(run, &admin);
+    if (!exit)
+        exit = tool_admin_open(run, &admin);
     if (!exit)
         exit = ask_metrics(&admin, &answer);
-    if (!exit && tool_width())
+    if (!exit && tool_has(run, TOOL_FLAG_OUTPUT))
+        exit = print_metrics(run, answer.body.at);
+    else if (!exit && tool_width())
         show_lines(answer.body.at);
     else if (!exit)
         fwrite(answer.body.at, 1, answer.body.size, stdout);
@@ -360,8 +384,12 @@ static char *path_of_link(const char *text)
 static tool_exit ask_link(tool_run *run, const tool_admin *admin)
 {
     tool_answer answer = {0};
+    tool_text link = {0};
     char *path = NULL;
-    tool_exit exit = tool_server_ask(run, "POST", "/link", 0, &answer);
+    tool_exit exit = tool_output_check(run);
+
+    if (!exit)
+        exit = tool_server_ask(run, "POST", "/link", 0, &answer);
 
     if (exit)
         ;
@@ -372,8 +400,11 @@ static tool_exit ask_link(tool_run *run, const tool_admin *admin)
         exit = tool_server_refused(admin, &answer);
     else if (!(path = path_of_link(answer.body.at)))
         exit = tool_trouble("the server at %s answers with something else", admin->url);
-    if (!exit)
-        printf("http://%s%s\n", answer.from, path);
+    if (!exit) {
+        tool_text_printf(&link, "http://%s%s", answer.from, path);
+        exit = tool_output_one(run, &(tool_field){"Url", tavola_string(link.at)}, 1);
+    }
+    tool_text_done(&link);
     free(path);
     tool_answer_done(&answer);
     return exit;

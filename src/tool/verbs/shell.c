@@ -243,7 +243,7 @@ static tool_exit shell(tool_run *run)
 
 const tool_verb tool_shell_verbs[] = {
     {"shell", "", "A prompt with history and completion; reads commands from a pipe, too", 0, 0, 0,
-     .run = shell,
+     .run = shell, .is_text = true,
      .examples = "  tavola shell\n"
                  "  tavola shell < commands.txt\n"},
     {0},

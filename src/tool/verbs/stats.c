@@ -223,7 +223,7 @@ static tool_exit table_stats(tool_run *run)
     tavola_table *table = NULL;
     tavola_filter *filter = NULL;
     tavola_query *query = NULL;
-    tool_exit exit = tool_filter_of(run->args + 1, run->arg_count - 1, &filter);
+    tool_exit exit = tool_filter_of(run, &filter);
     tavola_err err;
 
     memset(stats.slots, 0, SLOTS * sizeof *stats.slots);

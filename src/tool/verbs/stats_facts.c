@@ -141,7 +141,7 @@ tool_exit tool_table_facts(tool_run *run)
     tool_text path = {0};
     tool_exit exit = tool_client(run, &client);
 
-    if (!exit && run->arg_count > 1)
+    if (!exit && run->where_count)
         exit = tool_refuse("facts are of a whole table: with a filter it is read, without --admin, "
                            "--data and --token-file");
     if (exit)

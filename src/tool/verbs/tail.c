@@ -336,7 +336,7 @@ static tool_exit tail(tool_run *run)
     search in = {.run = run, .partition = run->args[1]};
     stretch newest = {0};
     tool_output *output = NULL;
-    tool_exit exit = tool_number_of(run, TOOL_FLAG_NUMBER, 1, 1000000, &number);
+    tool_exit exit = tool_number_of(run, TOOL_FLAG_LIMIT, 1, 1000000, &number);
     tavola_err err;
 
     if (!exit)
@@ -364,7 +364,7 @@ static tool_exit tail(tool_run *run)
 
 const tool_verb tool_tail_verbs[] = {
     {"tail", "TABLE PARTITION", "The newest entities of a log, the newest first", 2, 2,
-     TOOL_BIT(NUMBER) | TOOL_BIT(SELECT), .run = tail,
+     TOOL_BIT(LIMIT) | TOOL_BIT(SELECT), .run = tail,
      .examples = "  tavola tail Log web-1\n"
                  "  tavola tail Log web-1 -n 100 -o ndjson\n"},
     {0},

@@ -464,8 +464,8 @@ static tool_exit run_whatif(tool_run *run)
 const tool_verb tool_whatif_verbs[] = {
     {"whatif", "TRACE", "What the queries of a trace would cost under other keys", 1, 1,
      TOOL_BIT(TABLE) | TOOL_BIT(KEY) | TOOL_BIT(COPY) | TOOL_BIT(PRICES) | TOOL_BIT(LIMIT),
-     run_whatif, false, false,
-     "  tavola whatif run.trace --table Employees --copy "
-     "\"PartitionKey=email_{Email};RowKey={PartitionKey}_{RowKey}\"\n"},
-    {NULL, NULL, NULL, 0, 0, 0, NULL, false, false, NULL},
+     .run = run_whatif,
+     .examples = "  tavola whatif run.trace --table Employees \\\n"
+                 "      --copy \"PartitionKey=email_{Email};RowKey={PartitionKey}_{RowKey}\"\n"},
+    {0},
 };

@@ -74,5 +74,5 @@ curl -H 'Accept: application/json;odata=nometadata' \\
 export AZURE_STORAGE_CONNECTION_STRING='${connection}'
 tavola table create People
 tavola insert People Sales 1 Name=Ada
-tavola query People "PartitionKey eq 'Sales'"`,
+tavola query People --where "PartitionKey eq 'Sales'"`,
 };

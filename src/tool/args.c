@@ -163,8 +163,8 @@ static tool_exit refuse_flag(const char *word, size_t size)
         snprintf(flag, sizeof flag, "--%s", tool_flags[i].name);
         tool_guess_try(&guess, flag);
     }
-    exit = tool_refuse("there is no flag '%s'%s; 'tavola help VERB' lists those of a command ('--' "
-                       "before a word that begins with a dash)",
+    exit = tool_refuse("there is no flag '%s'; 'tavola help VERB' lists those of a command ('--' "
+                       "before a word that begins with a dash)%s",
                        name, tool_guess_text(&guess));
     tool_guess_done(&guess);
     free(name);
@@ -312,7 +312,7 @@ tool_exit tool_refuse_verb(const char *const *words, size_t count)
     list_followers(words[0], &names);
     exit = names.size ? tool_refuse("'tavola %s' is followed by one of: %s%s", words[0], names.at,
                                     tool_guess_text(&guess))
-                      : tool_refuse("there is no command '%s'%s; 'tavola help' lists them",
+                      : tool_refuse("there is no command '%s'; 'tavola help' lists them%s",
                                     words[0], tool_guess_text(&guess));
     tool_text_done(&names);
     tool_text_done(&like);
@@ -326,7 +326,7 @@ tool_flag_set tool_common_flags(const tool_verb *verb)
 
     /* Who asks the admin port has no account; statistics can be had of both. */
     if ((verb->flags & TOOL_BIT(ADMIN)) && verb->run != tool_table_stats)
-        common &= ~TOOL_BIT(CONNECTION);
+        common &= ~(TOOL_BIT(CONNECTION) | TOOL_BIT(CA_FILE) | TOOL_BIT(VERBOSE));
     if (verb->is_text)
         common &= ~TOOL_BIT(OUTPUT);
     return common;
@@ -340,8 +340,7 @@ static tool_exit check_flags(const tool_run *run)
     for (size_t i = 0; i < run->given_count; i++) {
         tool_flag_id id = run->given[i].id;
         tool_flag_set bit = TOOL_BIT_OF(id);
-        bool is_second =
-            (id == TOOL_FLAG_CONNECTION && verb->is_pair) || id == TOOL_FLAG_COPY;
+        bool is_second = (id == TOOL_FLAG_CONNECTION && verb->is_pair) || id == TOOL_FLAG_COPY;
 
         /* That -c is of no use to verbs that ask the admin port is told by these. */
         if (!(bit & (verb->flags | tool_common_flags(verb) | TOOL_BIT(CONNECTION))))
@@ -397,7 +396,8 @@ tool_exit tool_parse(tool_run *run, int argc, char **argv)
         return exit;
     words = find_verb(run);
     if (words == 0)
-        return tool_has(run, TOOL_FLAG_HELP) ? TOOL_OK : tool_refuse_verb(run->args, run->arg_count);
+        return tool_has(run, TOOL_FLAG_HELP) ? TOOL_OK
+                                             : tool_refuse_verb(run->args, run->arg_count);
     run->arg_count -= words;
     memmove(run->args, run->args + words, (run->arg_count + 1) * sizeof *run->args);
     if (tool_has(run, TOOL_FLAG_HELP))

@@ -105,6 +105,31 @@ static bool find_name(const tool_text *content, const char *name, tool_text *ret
     return false;
 }
 
+void tool_each_connection(void (*visit)(void *user, const char *name), void *user)
+{
+    tool_text path = {0}, content = {0};
+    struct stat stat_of;
+
+    /* A file that is refused is not opened here: nobody asked for it. */
+    if (find_file(&path) && stat(path.at, &stat_of) == 0 && !(stat_of.st_mode & 077) &&
+        tool_text_read_own(&content, path.at))
+        for (const char *line = content.at; *line;
+             line += strcspn(line, "\n"), line += *line == '\n') {
+            size_t size = strcspn(line, "\n"), left_size = strcspn(line, "=\n");
+            const char *left = line;
+
+            if (line[0] == '#' || left_size == size)
+                continue;
+            trim(&left, &left_size);
+            char *name = tool_copy_part(left, left_size);
+
+            visit(user, name);
+            free(name);
+        }
+    wipe(&content);
+    tool_text_done(&path);
+}
+
 static tool_exit by_name(const char *name, tool_text *ret_string)
 {
     tool_text path = {0}, content = {0};
@@ -178,6 +203,11 @@ static tool_exit find_string(const tool_run *run, size_t nth, tool_text *ret_str
     return TOOL_OK;
 }
 
+static void tell_request(void *user, int level, const char *text)
+{
+    tool_note("%s", text);
+}
+
 static tool_exit open_client(tool_run *run, size_t nth)
 {
     tavola_client_options options = {
@@ -192,6 +222,9 @@ static tool_exit open_client(tool_run *run, size_t nth)
     if (exit)
         goto out;
 
+    options.ca_file = tool_value_of(run, TOOL_FLAG_CA_FILE);
+    if (tool_has(run, TOOL_FLAG_VERBOSE))
+        options.log = tell_request;
     options.total_timeout_ms = (uint32_t)timeout_s * 1000;
     if (tavola_client_open(string.at, &options, &run->clients[nth], &text) != TAVOLA_OK)
         exit = tool_refuse("the connection string cannot be used: %s", text ? text : "no memory");

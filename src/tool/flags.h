@@ -13,6 +13,8 @@
       "the account: a name in ~/.config/tavola/connections, or a string without key")              \
     X(OUTPUT, "output", 'o', "FORMAT", "table, json, ndjson, csv, typed-csv, tsv or value")        \
     X(TIMEOUT, "timeout", 0, "SECONDS", "give up an operation after this time, retries included")  \
+    X(CA_FILE, "ca-file", 0, "FILE", "trust the certificates of this PEM file, and no others")     \
+    X(VERBOSE, "verbose", 'v', NULL, "tell each request, its answer, plan and retries on stderr")  \
     X(HELP, "help", 'h', NULL, "what this command does and takes")                                 \
     X(VERSION, "version", 0, NULL, "the version of the tool and of its library")                   \
     X(SELECT, "select", 0, "NAMES", "only these properties, separated by commas")                  \
@@ -27,6 +29,7 @@
     X(OR_INSERT, "or-insert", 0, NULL, "insert the entity if there is none to merge with")         \
     X(WHERE, "where", 0, "FILTER [VALUE]...",                                                      \
       "only entities that pass the filter, with a value for each ? in it")                         \
+    X(FOLLOW, "follow", 'f', NULL, "go on with what is added, the newest last, until Ctrl-C")      \
     X(NUMBER, "number", 0, "COUNT", "how many")                                                    \
     X(PREFIX, "prefix", 0, "TEXT", "only names that begin with this")                              \
     X(DELIMITER, "delimiter", 0, "TEXT", "list what names have up to this only once")              \
@@ -51,8 +54,7 @@
     X(TYPES, "types", 0, "LETTERS|LIST",                                                           \
       "of a signature: of s (service), c (container, table, queue), o (object); of columns of a "  \
       "plain CSV file: Age:int32,Due:datetime, the others are Strings")                            \
-    X(FORMAT, "format", 0, "FORMAT",                                                               \
-      "of the file: ndjson, json, typed-csv or csv")                                               \
+    X(FORMAT, "format", 0, "FORMAT", "of the file: ndjson, json, typed-csv or csv")                \
     X(SEPARATOR, "separator", 0, "CHARACTER", "between the cells of CSV: ';', tab; else a comma")  \
     X(FIRST_ROW_TYPES, "first-row-types", 0, NULL,                                                 \
       "typed CSV: a value without a type has that of the first row")                               \
@@ -105,7 +107,8 @@ typedef unsigned __int128 tool_flag_set;
 #define TOOL_BIT_OF(flag_id) ((tool_flag_set)1 << (flag_id))
 #define TOOL_BIT(id) TOOL_BIT_OF(TOOL_FLAG_##id)
 #define TOOL_COMMON_FLAGS                                                                          \
-    (TOOL_BIT(CONNECTION) | TOOL_BIT(OUTPUT) | TOOL_BIT(TIMEOUT) | TOOL_BIT(HELP))
+    (TOOL_BIT(CONNECTION) | TOOL_BIT(OUTPUT) | TOOL_BIT(TIMEOUT) | TOOL_BIT(CA_FILE) |             \
+     TOOL_BIT(VERBOSE) | TOOL_BIT(HELP))
 _Static_assert(TOOL_FLAGS_END <= 128, "a set has a bit for each flag");
 
 typedef struct tool_flag {

@@ -38,12 +38,13 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
 void tool_guess_try(tool_guess *guess, const char *name)
 {
     size_t word_size = strlen(guess->word), size = strlen(name), mistakes;
+    size_t letters = word_size - strspn(guess->word, "-");
 
     if (word_size > LENGTH_MAX || size > LENGTH_MAX || strcmp(name, guess->word) == 0)
         return;
     mistakes = distance(guess->word, word_size, name, size);
     /* A third of the letters may be wrong, two of a word of three or four may not. */
-    if (mistakes > (word_size + 1) / 3 || mistakes > 3 ||
+    if (mistakes > (letters + 1) / 3 || mistakes > 3 ||
         (guess->name.size && mistakes >= guess->mistakes))
         return;
     guess->mistakes = mistakes;

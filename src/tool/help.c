@@ -12,9 +12,15 @@ static const struct {
     const char *title;
     const char *const *verbs;
 } groups[] = {
-#define GROUP(title, ...) {title, (const char *const[]){__VA_ARGS__, NULL}}
+#define GROUP(title, ...)                                                                          \
+    {                                                                                              \
+        title, (const char *const[])                                                               \
+        {                                                                                          \
+            __VA_ARGS__, NULL                                                                      \
+        }                                                                                          \
+    }
     GROUP("Read entities", "query", "get", "count", "keys", "tail"),
-    GROUP("Write entities", "insert", "put", "merge", "delete"),
+    GROUP("Write entities", "insert", "put", "merge", "delete", "batch"),
     GROUP("Tables", "table list", "table create", "table delete", "table exists", "table stats"),
     GROUP("Files and copies", "import", "export", "copy"),
     GROUP("See what is slow, and why", "explain", "advise", "advise mark", "heat", "whatif",
@@ -108,11 +114,11 @@ static void list_flags(tool_flag_set flags, const tool_verb *verb, FILE *to)
 
         if (!(flags & TOOL_BIT_OF(id)))
             continue;
-        size = (size_t)snprintf(left, sizeof left, "  %s%c%s--%s%s%s", flag.letter ? "-" : " ",
+        size = (size_t)snprintf(left, sizeof left, "  %s%c%s--%s%s%s ", flag.letter ? "-" : " ",
                                 flag.letter ? flag.letter : ' ', flag.letter ? ", " : "  ",
                                 flag.name, flag.value ? " " : "", flag.value ? flag.value : "");
         fputs(left, to);
-        put_wrapped(flag.help, size + 1, FLAG_COLUMN, to);
+        put_wrapped(flag.help, size, FLAG_COLUMN, to);
     }
 }
 

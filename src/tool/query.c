@@ -1,6 +1,7 @@
 #include "query.h"
 #include "explained.h"
 #include "text.h"
+#include "transfer/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static void tell_plan(const pages_plan *plan, const char *guess)
     else
         tool_note("plan: %s (by its filter; the service does not tell); returned %llu, requests "
                   "%llu",
-                  guess ? guess : "not known", (unsigned long long)plan->returned, (unsigned long long)plan->requests);
+                  guess ? guess : "not known", (unsigned long long)plan->returned,
+                  (unsigned long long)plan->requests);
 }
 
 const char *tool_plan_advice(const char *plan)
@@ -126,7 +128,7 @@ static tool_exit read_pages(tool_run *run, page_reader *reading)
 {
     bool is_done = false;
 
-    while (!is_done) {
+    while (!is_done && !xfer_stop_signal()) {
         tavola_err err = read_page(run, reading, &is_done);
 
         if (!err)
@@ -139,7 +141,7 @@ static tool_exit read_pages(tool_run *run, page_reader *reading)
             tool_note("next token: %s", reading->token);
         return tool_fail(run, err, NULL);
     }
-    return TOOL_OK;
+    return xfer_stop_signal() ? (tool_exit)(128 + xfer_stop_signal()) : TOOL_OK;
 }
 
 tool_exit tool_query_run(tool_run *run, const char *table, tavola_filter *filter,

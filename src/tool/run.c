@@ -1,9 +1,11 @@
 /* One command line: read it, run its verb, say whether its output was written. */
 #include "help.h"
 #include "tool.h"
+#include "verbs/shell.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static tool_exit run_verb(tool_run *run)
 {
@@ -16,11 +18,11 @@ static tool_exit run_verb(tool_run *run)
     }
     if (!run->verb && tool_has(run, TOOL_FLAG_HELP))
         return tool_help_words(run->args, run->arg_count);
-    if (!run->verb) {
+    if (!run->verb && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) {
         tool_help(stderr);
         return TOOL_USAGE;
     }
-    if (tool_has(run, TOOL_FLAG_HELP)) {
+    if (run->verb && tool_has(run, TOOL_FLAG_HELP)) {
         tool_help_verb(run->verb, stdout);
         return TOOL_OK;
     }
@@ -30,7 +32,7 @@ static tool_exit run_verb(tool_run *run)
     exit = tool_number_of(run, TOOL_FLAG_TIMEOUT, 1, 86400, &timeout_s);
     if (timeout_s)
         tavola_call_set_timeout_ms(run->call, (uint32_t)timeout_s * 1000);
-    return exit ? exit : run->verb->run(run);
+    return exit ? exit : run->verb ? run->verb->run(run) : tool_shell_bare(run);
 }
 
 tool_exit tool_run_command(int argc, char **argv, tavola_client *client)

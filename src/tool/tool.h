@@ -98,6 +98,8 @@ void tool_run_done(tool_run *run);
 /* The client of the run; made when it is first needed, closed at the end.  Sends nothing. */
 tool_exit tool_client(tool_run *run, tavola_client **ret_client);
 tool_exit tool_client_nth(tool_run *run, size_t nth, tavola_client **ret_client);
+/* The names in the file of connections. */
+void tool_each_connection(void (*visit)(void *user, const char *name), void *user);
 /* A table of it; close it. */
 tool_exit tool_table(tool_run *run, const char *name, tavola_table **ret_table);
 

@@ -1,9 +1,10 @@
-/* The tables of verbs, in the order in which 'tavola help' lists them. */
+/* The tables of verbs, in any order; help.c groups them. */
 #include "verbs.h"
 
 const tool_verb *const tool_verb_tables[] = {
     tool_table_verbs,
     tool_entity_verbs,
+    tool_batch_verbs,
     tool_query_verbs,
     tool_explain_verbs,
     tool_tail_verbs,

@@ -5,6 +5,7 @@
 
 extern const tool_verb tool_table_verbs[];
 extern const tool_verb tool_entity_verbs[];
+extern const tool_verb tool_batch_verbs[];
 extern const tool_verb tool_query_verbs[];
 extern const tool_verb tool_explain_verbs[];
 extern const tool_verb tool_tail_verbs[];

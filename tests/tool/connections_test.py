@@ -1,10 +1,12 @@
 """Which account is used, and where keys may be and may not."""
 
+import json
 import socket
 import subprocess
 
-from server import KEY, free_ports
-from tavola import PROGRAM, TavolaTest, wait_for_input
+import certificate
+from server import KEY, Server, free_ports
+from tavola import PROGRAM, TavolaTest, needs_tavolad, wait_for_input
 
 
 class Connections(TavolaTest):
@@ -93,13 +95,14 @@ class Connections(TavolaTest):
     def verbs(self):
         """A command line for each verb that asks an account, and those that ask a server."""
         rows = self.home / "rows.ndjson"
+        (self.home / "batch.txt").write_text("put p r\n")
         rows.write_text('{"PartitionKey":"p","RowKey":"r"}\n')
         account = [
             "table list", "table create People", "table delete People --yes", "table exists People",
             "table policy list People", "table policy set People a --permissions r",
             "table policy delete People a --yes", "table stats People", "get People p r",
             "insert People p r", "put People p r", "merge People p r A=1", "delete People p r --yes",
-            "delete People --where A --yes", "query People", "query People --where A", "count People",
+            "delete People --where A --yes", f"batch People {self.home}/batch.txt", "query People", "query People --where A", "count People",
             "count People --where A", "keys People", "keys People --partitions", "explain People --where A",
             "tail People p", f"import People {rows}", "export People -", "copy People Others",
             "queue list", "queue create work", "queue delete work --yes", "queue exists work",
@@ -156,14 +159,49 @@ class Connections(TavolaTest):
                           rf"\Atavola: no server answers at {url}: .*; "
                           r"'\./run' or 'tavolad' starts one, --admin names another\Z")
 
+    @needs_tavolad("it has no admin port")
+    def test_whatever_is_printed_can_be_json(self):
+        """Each verb in an order in which it does something; what it prints is JSON, if anything."""
+        account, server = self.verbs()
+        self.ok("queue", "create", "work", "--if-absent")
+        self.ok("container", "create", "box", "--if-absent")
+        asks = [line for line in account if line.split()[0] not in ("export", "bench")]
+        asks.sort(key=lambda line: "delete" in line.split()[:3])  # what is deleted is gone for the others
+        asks += ["table create People", "insert People p r"]
+        env = self.env | {"TAVOLA_ADMIN": self.server.admin_url,
+                          "TAVOLA_ADMIN_TOKEN_FILE": f"{self.server.data}/admin.token"}
+        for line in asks + [line for line in server if "force" not in line and line != "lint"]:
+            with self.subTest(line):
+                done = self.run_tool(*line.split(), "-o", "json", env=env)
+                self.assertNotEqual(done.returncode, 2, done.stderr)
+                if done.stdout and not line.startswith("blob download"):
+                    json.loads(done.stdout)
+
     def test_a_host_that_does_not_exist(self):
         url = "http://no.invalid"
-        for line in ("table list", "query People A", "queue create work", "blob list box", "ping"):
+        for line in ("table list", "query People --where A", "queue create work", "blob list box", "ping"):
             with self.subTest(line):
                 self.says(line, self.at(url), rf"\Atavola: NETWORK: {url}: .*; "
                           r"is the name of the account right\? -c names another\Z")
         self.says(f"server status --admin {url}:1", self.plain,
                   rf"\Atavola: no server answers at {url}:1: .*--admin names another\Z")
+
+    def test_verbose_tells_requests_and_plans(self):
+        self.ok("table", "create", "Told", "--if-absent")
+        self.ok("query", "Told", "--where", "PartitionKey eq 'secret'", "-v", says=(
+            r"(?:\S+: attempt 1: status 200, service \S+ \(GET /Told\)(?:, plan partition;.*)?\n)+"))
+        self.ok("count", "Told", env=self.env)
+
+    @needs_tavolad("it has no certificate here")
+    def test_certificates_of_a_file(self):
+        cert, key = certificate.make(self.home)
+        with Server("--cert", cert, "--key", key) as server:
+            env = self.at(f"https://127.0.0.1:{server.table_port}")
+            env["AZURE_STORAGE_CONNECTION_STRING"] = env["AZURE_STORAGE_CONNECTION_STRING"].replace(
+                "AccountName=a;", "AccountName=devstoreaccount1;").replace("/a", "/devstoreaccount1")
+            self.fails(6, "table", "list", env=env, says="(?i)certificate")
+            self.assertEqual(self.ok("table", "list", "--ca-file", cert, env=env), "")
+            self.fails(2, "table", "list", "--ca-file", f"{self.home}/none", env=env, says="ca_file")
 
     def test_somebody_who_does_not_answer(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -54,7 +54,7 @@ class Entities(TavolaTest):
                 if name not in ("odata.etag", "PartitionKey", "RowKey", "Timestamp")}
 
     def test_insert_put_merge_get_delete(self):
-        self.assertEqual(self.ok("insert", "People", "a", "1", "Name=Ada", "Age:int32=36"), "")
+        self.ok("insert", "People", "a", "1", "Name=Ada", "Age:int32=36")
         self.fails(4, "insert", "People", "a", "1", "Name=Eve", says="EntityAlreadyExists")
         self.assertEqual(self.properties("a", "1"), {"Name": "Ada", "Age": 36})
         self.ok("merge", "People", "a", "1", "Age:int32=37")
@@ -65,6 +65,48 @@ class Entities(TavolaTest):
         self.fails(3, "get", "People", "a", "1", says="ResourceNotFound")
         self.fails(3, "delete", "People", "a", "1", "--yes", says="ResourceNotFound")
         self.ok("delete", "People", "a", "1", "--yes", "--if-exists")
+
+    def test_a_write_tells_its_keys_and_its_etag(self):
+        for verb in ("insert", "put", "merge"):
+            with self.subTest(verb):
+                written, = self.lines(verb, "People", "told", "1", "A=1")
+                self.assertEqual((written["PartitionKey"], written["RowKey"]), ("told", "1"))
+                self.assertEqual(written["ETag"], json.loads(self.ok("get", "People", "told", "1"))["odata.etag"])
+        shown = self.ok("put", "People", "told", "2", "A=1", "-o", "csv").splitlines()
+        self.assertEqual(shown[0], "PartitionKey,RowKey,ETag")
+        self.assertRegex(shown[1], "^told,2,")
+        self.fails(2, "put", "People", "told", "3", "A=1", "-o", "yaml", says="no format 'yaml'")
+        self.fails(3, "get", "People", "told", "3", says="ResourceNotFound")
+
+    def test_a_batch_is_made_as_a_whole(self):
+        path = self.home / "changes"
+        self.ok("insert", "People", "all", "old", "N:int32=1")
+        path.write_text("# comments and empty lines\n\ninsert all new 'Name=two words'\n"
+                        "put all put A=1\nmerge all old N:int32=2\nmerge all up A=1 --or-insert\n")
+        written = self.lines("batch", "People", str(path))
+        self.assertEqual([each["RowKey"] for each in written], ["new", "put", "old", "up"])
+        etag = json.loads(self.ok("get", "People", "all", "new"))["odata.etag"]
+        self.assertEqual((self.properties("all", "new"), written[0]["ETag"]), ({"Name": "two words"}, etag))
+        quoted = etag.replace('"', '\\"')
+        lines = ["delete all old", f'put all new A=2 --if-match "{quoted}"', "delete all put"]
+        self.ok("batch", "People", stdin="\n".join(lines))
+        self.assertEqual(self.ok("keys", "People", "all", "-o", "value"), "all\tnew\nall\tup\n")
+
+        for text, code, says in (
+                ("delete all up\ninsert all new A=1", 4, ":2: because of this line nothing was written"),
+                ("delete all up\nmerge all none A=1", 3, ":2: because of this line nothing was written"),
+                ("delete all up\nquery People", 2, "a batch has lines of insert, put, merge and delete"),
+                ("delete all", 2, "a batch has lines of"),
+                ("delete all up\nput all x A:int32=y", 2, "not of type int32"),
+                ("put 'all x", 2, "a quote is not closed"),
+                ("", 2, "has no line with a write"),
+                ("put a x\nput b x", 2, "INVALID"),
+                ("\n".join(f"put all x{i}" for i in range(101)), 2, "100 writes at most")):
+            with self.subTest(text[:60]):
+                done = self.run_tool("batch", "People", stdin=text)
+                self.assertEqual((done.returncode, done.stdout), (code, b""), done.stderr)
+                self.assertIn(says, done.stderr.decode())
+        self.assertEqual(self.ok("keys", "People", "all", "-o", "value"), "all\tnew\nall\tup\n")
 
     def test_merge_wants_an_entity_unless_told_otherwise(self):
         self.fails(3, "merge", "People", "m", "1", "A=1", says="ResourceNotFound")
@@ -254,6 +296,11 @@ class Queries(TavolaTest):
         self.assertEqual(len(self.ok("tail", "Log", "c").splitlines()), 4)
         self.assertEqual(self.ok("tail", "Log", "C",
                                  says="no entity of table Log has the PartitionKey 'C'\n"), "")
+
+    def test_a_table_of_nearly_that_name(self):
+        self.ok("table", "create", "Employees", "--if-absent")
+        self.fails(3, "query", "Employes", says=r"TableNotFound.*; did you mean 'Employees'\?")
+        self.fails(3, "count", "Nothing", says=r"TableNotFound: [^;]*\Z")
 
     def test_a_table_that_is_not_there(self):
         for verb in (("query",), ("count",), ("tail", "p"), ("get", "p", "r")):

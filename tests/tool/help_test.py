@@ -41,7 +41,7 @@ class Help(WithProgram):
         self.assertGreater(len(self.verbs), 50)
         for name, arguments, text in self.verbs:
             with self.subTest(name):
-                self.assertEqual(len(re.findall(rf"^  {name}(?: |$)", whole, re.MULTILINE)), 1)
+                self.assertEqual(len(re.findall(rf"^  {name} +(?=[A-Z]|'|\d|\n)", whole, re.MULTILINE)), 1)
                 self.assertIn(text, flat(whole))
                 one = self.ok("help", *name.split())
                 self.assertRegex(one, r"\AFor example:\n(  .*\n)+\nusage: ")
@@ -66,7 +66,7 @@ class Help(WithProgram):
                 ("import", "--types LIST .*Age:int32", "signature|report|junit|LETTERS"),
                 ("sas make", r"--types LETTERS +of s \(service\)", "CSV file|Age:int32"),
                 ("lint", "--output FORMAT +of the report: text", "ndjson, json, typed-csv or csv"),
-                ("export", "--output FORMAT +of the file: ndjson", "value"),
+                ("export", "--output FORMAT +of the file: ndjson", "tsv"),
                 ("import", "--format FORMAT +of the file: ndjson", "junit"),
                 ("bench", "--parallel COUNT +requests", "batches"),
                 ("bench", "--number COUNT +operations", "messages|how many"),
@@ -88,7 +88,8 @@ class Help(WithProgram):
         """Each as it stands: what it names may be missing, but none is a mistake in the usage."""
         for name, text in (("portrait.jpg", "x"), ("order.json", "{}"), ("commands.txt", "help\n"),
                            ("more.ndjson", ""), ("staff.csv", "PartitionKey,RowKey,Age,Hired\n"),
-                           ("employees.typed.csv", "PartitionKey,RowKey\n")):
+                           ("employees.typed.csv", "PartitionKey,RowKey\n"),
+                           ("changes.txt", "put Sales 1\n")):
             (self.home / name).write_text(text)
         config = self.home / ".config/tavola"
         config.mkdir(parents=True)
@@ -101,7 +102,8 @@ class Help(WithProgram):
             text = self.ok("help", *name.split()).split("\n\nusage:")[0]
             if "--admin URL" in self.ok("help", *name.split()):
                 continue  # of a server: server_test.py and others
-            for line in text.splitlines()[1:]:
+            # A command may go over lines.
+            for line in re.sub(r"\\\n|(?<=\|)\n", "", text).splitlines()[1:]:
                 with self.subTest(line):
                     code, _, errors = self.shell(f"set -o pipefail; ETAG='*' ID=1 RECEIPT=1\n{line}")
                     self.assertNotIn(code, (2, 127), errors)
@@ -159,9 +161,37 @@ class Completion(WithProgram):
                 (("-c", "x", "-o", "csv", "que"), ["query", "queue"]),
                 (("query", "T", "--l"), ["--limit"]),
                 (("query", "T", "--limit", ""), []),
-                (("--v",), ["--version"]),
+                (("--vers",), ["--version"]),
                 (("help", "table", "policy", "s"), ["set"]),
                 (("completion", ""), ["bash", "zsh", "fish"])):
+            with self.subTest(words):
+                self.assertEqual(self.complete(*words), expected)
+        self.ok("queue", "create", "completed-queue", "--if-absent")
+        self.ok("container", "create", "completed-box", "--if-absent")
+        for partition, row in (("Sales", "212"), ("Sales", "213"), ("Support", "7"), ("two words", "1")):
+            self.ok("put", "Completed", partition, row, "Age:int32=1")
+        (self.home / ".config/tavola").mkdir(parents=True, exist_ok=True)
+        named = self.home / ".config/tavola/connections"
+        named.write_text(f"# names\nlive = {self.server.connection_string}\nlist=x\n")
+        named.chmod(0o600)
+        for words, expected in (
+                (("message", "get", "comp"), ["completed-queue"]),
+                (("blob", "list", "comp"), ["completed-box"]),
+                (("-c", "li"), ["live", "list"]),
+                (("query", "Completed", "-o", "t"), ["table", "typed-csv", "tsv"]),
+                (("export", "Completed", "-o", "t"), ["typed-csv"]),
+                (("lint", "-o", "s"), ["sarif"]),
+                (("import", "T", "--format", "n"), ["ndjson"]),
+                (("import", "T", "--on-conflict", "r"), ["replace"]),
+                (("message", "put", "q", "x", "--encoding", ""), ["text", "base64"]),
+                (("get", "Completed", ""), ["Sales", "Support"]),
+                (("tail", "Completed", "Su"), ["Support"]),
+                (("get", "Completed", "Sales", ""), ["212", "213"]),
+                (("keys", "Completed", "Sales", "213"), ["213"]),
+                (("merge", "Completed", "Sales", "212", "A"), ["Age"]),
+                (("query", "Completed", "--where", "A"), ["Age"]),
+                (("query", "--where", "A eq ? and B eq ?", "x", "y", "Comp"), ["Completed"]),
+                (("whatif", "t", "--table", "Comp"), ["Completed"])):
             with self.subTest(words):
                 self.assertEqual(self.complete(*words), expected)
         self.assertEqual(self.ok("complete", "--", "get", "",

@@ -143,7 +143,10 @@ class Looking(Operators):
         text = self.ok("server", "metrics")
         self.assertIn("\n# TYPE tavola_uptime_seconds gauge\ntavola_uptime_seconds ", text)
         self.assertTrue(text.endswith("\n"))
-        self.fails(2, "server", "metrics", "-o", "json", says="leave out -o")
+        metrics = json.loads(self.ok("server", "metrics", "-o", "json"))
+        self.assertIn({"Metric": "tavola_tables", "Labels": ""}, [
+            {name: metric[name] for name in ("Metric", "Labels")} for metric in metrics])
+        self.fails(2, "server", "metrics", "-o", "yaml", says="no format 'yaml'")
 
     def test_metrics_of_somebody_else(self):
         text = "a 1\n\x1b[2Jb\t2\n"

@@ -18,24 +18,23 @@ class Shell(TavolaTest):
 table create Piped
 put Piped 'a b' "c\\"d" Name='it is' Note=x\\ y Age:int32=3
 get Piped "a b" 'c"d' --select Name,Note,Age -o value
-.tables
+table list
 count Piped
-.quit
+quit
 table delete Piped --yes
 """)
-        self.assertRegex(shown, r'\Ait is\tx y\t3\n(?:.*\n)*{"TableName":"Piped"}\n(?:.*\n)*1\n\Z')
-        self.assertEqual(self.ok("table", "exists", "Piped"), "true\n", "it ended with .quit")
+        self.assertRegex(shown, r'\A{"PartitionKey":"a b",.*}\nit is\tx y\t3\n(?:.*\n)*{"TableName":"Piped"}\n(?:.*\n)*1\n\Z')
+        self.assertEqual(self.ok("table", "exists", "Piped"), "true\n", "it ended with quit")
 
     def test_what_fails_does_not_end_it(self):
-        done = self.run_tool("shell", stdin="nonsense\n'open\n.nope\nshell\nget Nope a b\n"
-                                            "table delete Nope\ntable list -o json\n.help\n")
+        done = self.run_tool("shell", stdin="nonsense\n'open\nshell\nget Nope a b\n"
+                                            "table delete Nope\ntable list -o json\nhelp\n")
         self.assertEqual(done.returncode, 2, "that of the last failure")
         lines = done.stderr.decode().splitlines()
-        self.assertEqual(len(lines), 6)
-        for line, says in zip(lines, ("no command", "quote is not closed", "no '.nope'",
-                                      "this is the shell", "NotFound", "give --yes")):
+        self.assertEqual(len(lines), 5)
+        for line, says in zip(lines, ("no command", "quote is not closed", "this is the shell", "NotFound", "give --yes")):
             self.assertIn(says, line)
-        self.assertIn("]\nCommands are those", done.stdout.decode())
+        self.assertIn("]\nusage: tavola VERB", done.stdout.decode())
 
     @unittest.skipUnless(HAS_EDITOR, "the tool was built without a line editor")
     def test_a_prompt_with_completion_and_history(self):
@@ -56,7 +55,7 @@ table delete Piped --yes
         terminal.read_until("seen by every user")
         terminal.type("nonsense http://127.0.0.1/?next=a%3Fsig%3Dsecret\r")
         terminal.read_until("there is no")
-        terminal.type(".quit\r")
+        terminal.type("quit\r")
         code, _ = terminal.end()
         self.assertEqual(code, 0)
         history = self.home / ".local/state/tavola/history"
@@ -66,10 +65,49 @@ table delete Piped --yes
         self.assertNotIn("secret", history.read_text(), "and no signature")
         terminal = self.terminal("shell")
         terminal.read_until("tavola> ")
-        terminal.type("\x10\x10\r")  # the line before .quit
+        terminal.type("\x10\x10\r")  # the line before quit
         terminal.read_until("Favourite\r\nx\r\n")
-        terminal.type(".quit\r")
+        terminal.type("quit\r")
         self.assertEqual(terminal.end()[0], 0)
+
+    @unittest.skipUnless(HAS_EDITOR, "the tool was built without a line editor")
+    def test_ctrl_c_takes_a_line_back_and_history_survives(self):
+        self.ok("table", "create", "Kept")
+        terminal = self.terminal("shell")
+        terminal.read_until("tavola> ")
+        terminal.type("table exists Kept\r")
+        terminal.read_until("true\r\n")
+        terminal.type("table delete Kept --taken-back")
+        terminal.read_until("--taken-back")
+        terminal.type("\x03")
+        terminal.read_until("^C\r\n")
+        terminal.type("count Kept\r")
+        terminal.read_until("0\r\n")
+        terminal.process.kill()
+        terminal.end()
+        kept = (self.home / ".local/state/tavola/history").read_text()
+        self.assertIn("Kept", kept, "whatever ends it")
+        self.assertNotIn("taken-back", kept)
+        for word in ("exit", "quit"):
+            terminal = self.terminal("shell")
+            terminal.read_until("tavola> ")
+            terminal.type(f"{word}\r")
+            self.assertEqual(terminal.end()[0], 0)
+
+    def test_alone_on_a_terminal_it_is_the_shell(self):
+        terminal = self.terminal()
+        terminal.read_until(f"at {self.server.table_url}: 'help' lists the commands, 'quit'")
+        terminal.read_until("tavola> ")
+        terminal.type("quit\r")
+        self.assertEqual(terminal.end()[0], 0)
+        code, shown = self.terminal(env={"AZURE_STORAGE_CONNECTION_STRING": f"AccountName=a;AccountKey={KEY};"
+                                         "TableEndpoint=http://127.0.0.1:1/a"}).end()
+        self.assertEqual(code, 6)
+        self.assertRegex(shown, "no service answers at http://127.0.0.1:1/a; './run' or 'tavolad' starts .*"
+                         "'tavola help' lists the commands")
+        done = self.run_tool()
+        self.assertEqual((done.returncode, done.stdout), (2, b""), "a script has forgotten something")
+        self.assertIn(b"usage: tavola VERB", done.stderr)
 
     def test_a_terminal_asks_inside_too(self):
         self.ok("table", "create", "Inside")
@@ -81,7 +119,7 @@ table delete Piped --yes
         terminal.read_until("y\r\ntavola> ")
         terminal.type("table exists Inside\r")
         terminal.read_until("false")
-        terminal.type(".quit\r")
+        terminal.type("quit\r")
         self.assertEqual(terminal.end()[0], 0)
 
 

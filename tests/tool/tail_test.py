@@ -52,6 +52,23 @@ class Tail(TavolaTest):
                              "-o", "value")
         return done.returncode, done.stdout.decode().splitlines(), done.stderr.decode()
 
+    def test_it_follows_what_is_added(self):
+        self.ok("table", "create", "Followed")
+        for kind in ("log-tail", "counter", "few"):
+            key, size = KEYS.get(kind, KEYS["counter"]), 2 if kind == "few" else 300
+            with self.subTest(kind):
+                self.ok("import", "Followed", "-", "--parallel", "1", says="imported .*\n", stdin="".join(
+                    json.dumps({"PartitionKey": kind, "RowKey": key(i)}) + "\n" for i in range(size)))
+                terminal = self.terminal("tail", "Followed", kind, "-f", "-n", "2", "-o", "ndjson", width=400)
+                terminal.read_until(key(size - 1))
+                for i in range(size, size + 3):
+                    self.ok("insert", "Followed", kind, key(i))
+                terminal.read_until(key(size + 2))
+                terminal.type("\x03")
+                code, shown = terminal.end()
+                self.assertEqual(code, 130)
+                self.assertEqual(re.findall(r'"RowKey":"([^"]*)"', shown), [key(i) for i in range(size - 2, size + 3)])
+
     def test_partitions_that_are_read(self):
         """A few entities are sorted by when they were written, whatever their keys are."""
         self.ok("table", "create", "Small")

@@ -174,6 +174,17 @@ static tvc_wait step_exchange(tavola_op *op, int *ret_fd, int64_t *ret_until_ns)
 
 /* ---- its end -------------------------------------------------------------------------------- */
 
+/* The first part of the path: a table, queue or container, and nothing of what is in it. */
+static tv_slice public_path(const tavola_op *op)
+{
+    tv_slice path = tvc_text_slice(&op->request.path);
+    size_t len = path.len > 0;
+
+    while (len < path.len && len < 80 && path.data[len] != '/' && path.data[len] != '(')
+        len++;
+    return tv_slice_take(path, len);
+}
+
 static void log_attempt(const tavola_op *op)
 {
     const tvc_exchange *exchange = &op->state->exchange;
@@ -184,20 +195,24 @@ static void log_attempt(const tavola_op *op)
 
     if (exchange->fate == TVC_ANSWERED) {
         tv_slice id = tvc_response_header(&exchange->response, TV_LIT("x-ms-request-id"));
+        tv_slice plan = tvc_response_header(&exchange->response, TV_LIT("x-tavola-plan"));
 
         if (!tv_slice_is_printable(id))
             id = TV_LIT("?");
-        tvc_client_log(op->client, TAVOLA_LOG_DEBUG, "%.64s: attempt %u%s: status %d, service %.*s",
+        tvc_client_log(op->client, TAVOLA_LOG_DEBUG,
+                       "%.64s: attempt %u%s: status %d, service %.*s (%s %.*s)%s%.*s",
                        call->client_request_id, call->attempts,
                        op->state->is_settling ? " (reading back)" : "", exchange->response.status,
-                       TV_FMT(tv_slice_take(id, id.len < 64 ? id.len : 64)));
+                       TV_FMT(tv_slice_take(id, id.len < 64 ? id.len : 64)), op->request.method,
+                       TV_FMT(public_path(op)), plan.len ? ", plan " : "",
+                       TV_FMT(tv_slice_take(plan, plan.len < 100 ? plan.len : 100)));
     } else {
-        tvc_client_log(op->client, TAVOLA_LOG_INFO, "%.64s: attempt %u%s: %s, %s: %s",
-                       call->client_request_id, call->attempts,
-                       op->state->is_settling ? " (reading back)" : "",
-                       tavola_err_name(exchange->err),
-                       exchange->fate == TVC_NOT_SENT ? "not sent" : "sent without an answer",
-                       exchange->why ? exchange->why : "");
+        tvc_client_log(
+            op->client, TAVOLA_LOG_INFO, "%.64s: attempt %u%s: %s, %s: %s (%s %.*s)",
+            call->client_request_id, call->attempts,
+            op->state->is_settling ? " (reading back)" : "", tavola_err_name(exchange->err),
+            exchange->fate == TVC_NOT_SENT ? "not sent" : "sent without an answer",
+            exchange->why ? exchange->why : "", op->request.method, TV_FMT(public_path(op)));
     }
 }
 

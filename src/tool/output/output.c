@@ -98,6 +98,11 @@ void tool_output_is_one(tool_output *output)
     output->is_upright = true;
 }
 
+void tool_output_is_flat(tool_output *output)
+{
+    output->is_upright = false;
+}
+
 static void flush_rows(tool_output *output)
 {
     tool_rows *rows = &output->rows;
@@ -176,6 +181,13 @@ void tool_output_record(tool_output *output, const tool_field *fields, size_t co
         tool_rows_add_record(&output->rows, fields, count);
         added(output);
     }
+}
+
+void tool_output_flush(tool_output *output)
+{
+    if (!is_json(output))
+        flush_rows(output);
+    fflush(stdout);
 }
 
 void tool_output_close(tool_output *output)

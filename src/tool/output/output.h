@@ -43,8 +43,12 @@ tool_exit tool_output_open(const tool_run *run, bool is_list, tool_output **ret_
 tool_format tool_output_format(const tool_output *output);
 /* A list that has one record at most: a table of it stands upright, so that nothing is cut. */
 void tool_output_is_one(tool_output *output);
+/* One record whose table is a line like those of a list. */
+void tool_output_is_flat(tool_output *output);
 void tool_output_entity(tool_output *output, const tavola_entity *entity);
 void tool_output_record(tool_output *output, const tool_field *fields, size_t count);
+/* Writes what was kept, and goes on. */
+void tool_output_flush(tool_output *output);
 /* Writes what was kept, and frees. */
 void tool_output_close(tool_output *output);
 /* One record, alone. */

@@ -112,6 +112,7 @@ void xfer_progress_sum(const xfer_progress *progress, uint64_t entities, char re
 static volatile sig_atomic_t came;
 static int pipe_ends[2] = {-1, -1};
 static struct sigaction before[2];
+static unsigned depth; /* a command of the shell is within the shell's own catch */
 
 static void note(int signal_number)
 {
@@ -127,6 +128,8 @@ void xfer_stop_catch(void)
 {
     struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
 
+    if (depth++)
+        return;
     if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
         pipe_ends[0] = pipe_ends[1] = -1;
     sigaction(SIGINT, &action, &before[0]);
@@ -135,6 +138,8 @@ void xfer_stop_catch(void)
 
 void xfer_stop_release(void)
 {
+    if (--depth)
+        return;
     sigaction(SIGINT, &before[0], NULL);
     sigaction(SIGTERM, &before[1], NULL);
     for (int i = 0; i < 2; i++) {

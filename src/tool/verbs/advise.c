@@ -85,7 +85,7 @@ static void put_answer(tool_json answer, bool with_code)
 static tool_exit print_records(const tool_run *run, tool_json findings)
 {
     static const char *const columns[][2] = {
-        {"Severity", "severity"}, {"Code", "code"},   {"Rule", "rule"}, {"Table", "table"},
+        {"Severity", "severity"},  {"Code", "code"},   {"Rule", "rule"},   {"Table", "table"},
         {"Shape", "subject.text"}, {"State", "state"}, {"Title", "title"}, {"Seen", "seen"},
     };
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
@@ -207,8 +207,8 @@ const tool_verb tool_advise_verbs[] = {
      .examples = "  MARK=$(tavola advise mark)\n"},
     {"advise", "[TABLE]",
      "What the design guide says about how tables are used, the costliest first", 0, 1,
-     ADMIN_FLAGS | TOOL_BIT(SINCE) | TOOL_BIT(CODE) | TOOL_BIT(LIMIT) |
-         TOOL_BIT(COST) | TOOL_BIT(PRICES),
+     ADMIN_FLAGS | TOOL_BIT(SINCE) | TOOL_BIT(CODE) | TOOL_BIT(LIMIT) | TOOL_BIT(COST) |
+         TOOL_BIT(PRICES),
      .run = advise, .is_plain = true,
      .examples = "  tavola advise --data /var/lib/tavola\n"
                  "  MARK=$(tavola advise mark); ./tests; tavola advise --since $MARK\n"

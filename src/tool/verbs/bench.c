@@ -203,6 +203,6 @@ out:
 const tool_verb tool_bench_verbs[] = {
     {"bench", "", "A small load in a table of its own, with the percentiles of its latency", 0, 0,
      TOOL_BIT(NUMBER) | TOOL_BIT(PARALLEL), .run = bench,
-     .examples = "  tavola bench --number 10000 --parallel 16\n"},
+     .examples = "  tavola bench --number 500 --parallel 16\n"},
     {0},
 };

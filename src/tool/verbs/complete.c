@@ -17,8 +17,8 @@ static bool begins(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* The flag that a word is, if it takes its value from the next word; NULL else. */
-static bool takes_next(const char *word)
+/* The flag that a word is, if it takes its value from the next word; -1 else. */
+static int takes_next(const char *word)
 {
     for (int id = 0; id < TOOL_FLAGS_END; id++) {
         const tool_flag *flag = &tool_flags[id];
@@ -26,11 +26,11 @@ static bool takes_next(const char *word)
         if (!flag->value)
             continue;
         if (word[0] == '-' && word[1] == '-' && strcmp(word + 2, flag->name) == 0)
-            return true;
+            return id;
         if (word[0] == '-' && flag->letter && word[1] == flag->letter && !word[2])
-            return true;
+            return id;
     }
-    return false;
+    return -1;
 }
 
 /* A search for what may stand for the last word. */
@@ -49,31 +49,34 @@ static void offer(const search *search_of, const char *word)
         search_of->found(search_of->user, word);
 }
 
+/* How many words behind this one belong to it: the value of a flag, and those of a filter. */
+static size_t taken_by(const search *in, size_t i)
+{
+    int id = takes_next(in->words[i]);
+
+    return id < 0                                       ? 0
+           : id == TOOL_FLAG_WHERE && i + 1 < in->count ? 1 + tool_filter_marks(in->words[i + 1])
+                                                        : 1;
+}
+
 /* The words before the last one, without flags and their values, with blanks between. */
 static size_t join_words(const search *in, tool_text *ret_joined)
 {
     size_t count = 0;
 
     tool_text_puts(ret_joined, "");
-    for (size_t i = 0; i + 1 < in->count; i++) {
-        if (takes_next(in->words[i])) {
-            i++;
-        } else if (in->words[i][0] != '-') {
+    for (size_t i = 0; i + 1 < in->count; i += 1 + taken_by(in, i))
+        if (in->words[i][0] != '-')
             tool_text_printf(ret_joined, "%s%s", count++ ? " " : "", in->words[i]);
-        }
-    }
     return count;
 }
 
 /* The nth of the words that join_words has joined; NULL: no such. */
 static const char *nth_word(const search *in, size_t nth)
 {
-    for (size_t i = 0; i + 1 < in->count; i++) {
-        if (takes_next(in->words[i]))
-            i++;
-        else if (in->words[i][0] != '-' && nth-- == 0)
+    for (size_t i = 0; i + 1 < in->count; i += 1 + taken_by(in, i))
+        if (in->words[i][0] != '-' && nth-- == 0)
             return in->words[i];
-    }
     return NULL;
 }
 
@@ -138,7 +141,10 @@ static void complete_verb(const search *in, const char *joined)
     tool_text_done(&seen);
 }
 
-static void complete_table(const search *in)
+typedef tavola_err (*list_fn)(tavola_client *client, const char *prefix, tavola_call *call,
+                              tavola_names **ret_names);
+
+static void complete_name(const search *in, list_fn list)
 {
     tavola_client *client;
     tavola_names *names = NULL;
@@ -146,11 +152,73 @@ static void complete_table(const search *in)
     if (tool_client(in->run, &client))
         return;
     tavola_call_set_timeout_ms(in->run->call, TIMEOUT_MS);
-    if (tavola_table_list(client, *in->current ? in->current : NULL, in->run->call, &names) ==
-        TAVOLA_OK)
+    if (list(client, *in->current ? in->current : NULL, in->run->call, &names) == TAVOLA_OK)
         for (size_t i = 0; i < tavola_names_count(names); i++)
             offer(in, tavola_names_at(names, i));
     tavola_names_free(names);
+}
+
+/* Those of "text|base64". */
+static void complete_word_of(const search *in, const char *list)
+{
+    while (*list) {
+        size_t size = strcspn(list, "|");
+        char *word = tool_copy_part(list, size);
+
+        offer(in, word);
+        free(word);
+        list += size + (list[size] == '|');
+    }
+}
+
+/* A key that is one word to a shell as it stands. */
+static void offer_key(const search *in, const char *key)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:,@%+/=";
+
+    if (*key && !key[strspn(key, plain)])
+        offer(in, key);
+}
+
+/* Row keys of a partition; without one partition keys, each by a request behind the last. */
+static void complete_key(const search *in, const char *name, const char *partition)
+{
+    size_t left = partition ? 1 : SAMPLE;
+    char *after = NULL;
+    tavola_client *client;
+    tavola_table *table = NULL;
+
+    if (tool_client(in->run, &client) || tavola_table_open(client, name, &table))
+        return;
+    tavola_call_set_timeout_ms(in->run->call, TIMEOUT_MS);
+    while (left--) {
+        tavola_filter *where =
+            partition
+                ? tavola_and(tavola_where("PartitionKey", TAVOLA_EQ, tavola_string(partition)),
+                             tavola_where_prefix("RowKey", in->current))
+                : tavola_where("PartitionKey", after ? TAVOLA_GT : TAVOLA_GE,
+                               tavola_string(after ? after : in->current));
+        tavola_query *query = tavola_query_new(where);
+        tavola_page *page = NULL;
+        tavola_err err;
+
+        tavola_query_set_page_size(query, partition ? SAMPLE : 1);
+        err = tavola_query_page(table, query, NULL, in->run->call, &page);
+        for (size_t i = 0; !err && i < tavola_page_count(page); i++) {
+            const tavola_entity *entity = tavola_page_at(page, i);
+
+            free(after);
+            after = tool_copy(tavola_entity_partition_key(entity));
+            offer_key(in, partition ? tavola_entity_row_key(entity) : after);
+        }
+        if (err || tavola_page_count(page) == 0 || !begins(after, partition ? "" : in->current))
+            left = 0;
+        tavola_page_free(page);
+        tavola_query_free(query);
+    }
+    free(after);
+    tavola_table_close(table);
 }
 
 static void offer_properties(const search *in, const tavola_entity *entity, tool_text *seen)
@@ -196,9 +264,55 @@ static void complete_property(const search *in, const char *name)
     tavola_query_free(first);
 }
 
-static bool is_after_select(const search *in)
+static void offer_connection(void *user, const char *name)
 {
-    return in->count > 1 && strcmp(in->words[in->count - 2], "--select") == 0;
+    offer(user, name);
+}
+
+/* The value of a flag; `table` is that of the command, or NULL. */
+static void complete_value(const search *in, tool_flag_id id, const tool_verb *verb,
+                           const char *table)
+{
+    const tool_flag *flag = &tool_flags[id];
+    bool is_lint = verb && strcmp(verb->name, "lint") == 0;
+    bool is_file = id == TOOL_FLAG_FORMAT || (verb && strcmp(verb->name, "export") == 0);
+
+    if (id == TOOL_FLAG_OUTPUT || id == TOOL_FLAG_FORMAT)
+        complete_word_of(in, is_lint   ? "text|github|junit|json|sarif"
+                             : is_file ? "ndjson|json|typed-csv|csv"
+                                       : "table|json|ndjson|csv|typed-csv|tsv|value");
+    else if (id == TOOL_FLAG_CONNECTION)
+        tool_each_connection(offer_connection, (void *)(uintptr_t)in);
+    else if ((id == TOOL_FLAG_SELECT || id == TOOL_FLAG_WHERE) && table)
+        complete_property(in, table);
+    else if (id == TOOL_FLAG_TABLE)
+        complete_name(in, tavola_table_list);
+    else if (strchr(flag->value, '|') && flag->value[0] >= 'a')
+        complete_word_of(in, flag->value);
+}
+
+/* The nth word of "TABLE PARTITION ROW [NAME:TYPE=VALUE]...", the last one again and again if dots
+ * follow it.  What flags take, and what follows a |, is left out.  NULL: there is none. */
+static char *argument_of(const tool_verb *verb, size_t nth)
+{
+    const char *at = verb->arguments;
+
+    while (*at) {
+        size_t size;
+
+        at += strspn(at, " [");
+        size = strcspn(at, " ]");
+        if (*at == '|' || strncmp(at, "--", 2) == 0)
+            return NULL;
+        if (*at == '-')
+            at += strcspn(at, "]"); /* "-c FROM" */
+        else if (nth == 0 || strncmp(at + size, "]...", 4) == 0)
+            return tool_copy_part(at, size);
+        else
+            nth--, at += size;
+        at += strspn(at, "].");
+    }
+    return NULL;
 }
 
 /* An argument of a verb that was found. */
@@ -206,17 +320,29 @@ static void complete_argument(const search *in, const tool_verb *verb, const cha
                               size_t count)
 {
     size_t words = words_of(verb->name);
-    bool has_table = begins(verb->arguments, "TABLE") || begins(verb->arguments, "[TABLE");
+    bool is_help = strcmp(verb->name, "help") == 0;
+    char *kind = argument_of(verb, is_help ? 0 : count - words);
+    const char *first = nth_word(in, words), *second = first ? nth_word(in, words + 1) : NULL;
 
-    if (has_table && words == count)
-        complete_table(in);
-    else if (has_table && count > words && (verb->args_max < 0 || is_after_select(in)))
-        complete_property(in, nth_word(in, words));
-    else if (strcmp(verb->name, "help") == 0)
+    if (!kind)
+        return;
+    if (strcmp(kind, "TABLE") == 0)
+        complete_name(in, tavola_table_list);
+    else if (strcmp(kind, "QUEUE") == 0)
+        complete_name(in, tavola_queue_list);
+    else if (strcmp(kind, "CONTAINER") == 0)
+        complete_name(in, tavola_container_list);
+    else if (strcmp(kind, "PARTITION") == 0 && first)
+        complete_key(in, first, NULL);
+    else if (begins(kind, "ROW") && second)
+        complete_key(in, first, second);
+    else if (begins(kind, "NAME:") && first)
+        complete_property(in, first);
+    else if (is_help)
         complete_verb(in, joined + (joined[4] ? 5 : 4));
-    else if (strcmp(verb->name, "completion") == 0)
-        for (size_t i = 0; i < 3; i++)
-            offer(in, (const char *const[]){"bash", "zsh", "fish"}[i]);
+    else if (strchr(kind, '|') && kind[0] >= 'a')
+        complete_word_of(in, kind);
+    free(kind);
 }
 
 void tool_candidates(tool_run *run, const char *const *words, size_t count, tool_candidate_fn found,
@@ -226,13 +352,16 @@ void tool_candidates(tool_run *run, const char *const *words, size_t count, tool
     tool_text joined = {0};
     size_t joined_count = join_words(&in, &joined);
     const tool_verb *verb = find_verb(joined.at);
-    bool is_value = count > 1 && takes_next(words[count - 2]);
+    int flag = count > 1 ? takes_next(words[count - 2]) : -1;
 
-    if (in.current[0] == '-' && !is_value)
+    if (flag >= 0)
+        complete_value(&in, (tool_flag_id)flag, verb,
+                       verb ? nth_word(&in, words_of(verb->name)) : NULL);
+    else if (in.current[0] == '-')
         complete_flag(&in, verb);
-    else if (verb && (!is_value || is_after_select(&in)))
+    else if (verb)
         complete_argument(&in, verb, joined.at, joined_count);
-    else if (!verb && !is_value)
+    else
         complete_verb(&in, joined.at);
     tool_text_done(&joined);
 }

@@ -1,4 +1,5 @@
 /* One entity by its keys: get, insert, put, merge, delete. */
+#include "entity.h"
 #include "../explained.h"
 #include "../output/output.h"
 #include "../query.h"
@@ -37,8 +38,7 @@ out:
     return exit;
 }
 
-/* The entity that the arguments describe: keys, then properties. */
-static tool_exit build(tool_run *run, tavola_entity **ret_entity)
+tool_exit tool_entity_of(const tool_run *run, tavola_entity **ret_entity)
 {
     tool_exit exit = TOOL_OK;
 
@@ -48,58 +48,85 @@ static tool_exit build(tool_run *run, tavola_entity **ret_entity)
     return exit ? exit : tool_entity_set(*ret_entity, run->args + 3, run->arg_count - 3);
 }
 
-/* All writes of one entity: build it, send it, print its new etag. */
-static tool_exit write(tool_run *run, tavola_write how)
+tool_exit tool_write_of(const tool_run *run, tavola_write *ret_write, const char **ret_if_match)
 {
-    const char *if_match = tool_value_of(run, TOOL_FLAG_IF_MATCH);
-    tavola_table *table = NULL;
-    tavola_entity *entity = NULL;
-    tavola_err err = TAVOLA_OK;
-    tool_exit exit = build(run, &entity);
+    const char *if_match = tool_value_of(run, TOOL_FLAG_IF_MATCH), *verb = run->verb->name;
+    bool or_insert = tool_has(run, TOOL_FLAG_OR_INSERT);
 
-    if (!exit)
-        exit = tool_table(run, run->args[0], &table);
-    if (exit)
-        goto out;
+    if (or_insert && if_match)
+        return tool_refuse("--or-insert and --if-match exclude each other: give one of them");
+    if (strcmp(verb, "insert") == 0)
+        *ret_write = TAVOLA_INSERT;
+    else if (strcmp(verb, "put") == 0)
+        *ret_write = if_match ? TAVOLA_REPLACE : TAVOLA_INSERT_OR_REPLACE;
+    else if (strcmp(verb, "merge") == 0)
+        *ret_write = or_insert ? TAVOLA_INSERT_OR_MERGE : TAVOLA_MERGE;
+    else
+        *ret_write = TAVOLA_DELETE;
+    *ret_if_match = if_match ? if_match : TAVOLA_ANY;
+    return TOOL_OK;
+}
+
+void tool_print_written(tool_output *output, const tavola_entity *entity, const char *etag)
+{
+    tool_field fields[] = {
+        {"PartitionKey", tavola_string(tavola_entity_partition_key(entity))},
+        {"RowKey", tavola_string(tavola_entity_row_key(entity))},
+        {"ETag", tool_text_value(etag)},
+    };
+
+    tool_output_record(output, fields, sizeof fields / sizeof fields[0]);
+}
+
+static tavola_err send(tavola_table *table, tavola_write how, tavola_entity *entity,
+                       const char *if_match, tavola_call *call)
+{
     switch (how) {
     case TAVOLA_INSERT:
-        err = tavola_insert(table, entity, run->call);
-        break;
+        return tavola_insert(table, entity, call);
+    case TAVOLA_REPLACE:
+        return tavola_replace(table, entity, if_match, call);
     case TAVOLA_INSERT_OR_REPLACE:
-        err = if_match ? tavola_replace(table, entity, if_match, run->call)
-                       : tavola_insert_or_replace(table, entity, run->call);
-        break;
+        return tavola_insert_or_replace(table, entity, call);
     case TAVOLA_INSERT_OR_MERGE:
-        err = tavola_insert_or_merge(table, entity, run->call);
-        break;
+        return tavola_insert_or_merge(table, entity, call);
     default:
-        err = tavola_merge(table, entity, if_match ? if_match : TAVOLA_ANY, run->call);
-        break;
+        return tavola_merge(table, entity, if_match, call);
     }
-    if (err)
+}
+
+/* insert, put and merge: build the entity, send it, print its keys and its new etag. */
+static tool_exit write(tool_run *run)
+{
+    const char *if_match = NULL;
+    tavola_table *table = NULL;
+    tavola_entity *entity = NULL;
+    tool_output *output = NULL;
+    tavola_write how = TAVOLA_INSERT;
+    tavola_err err;
+    tool_exit exit = tool_write_of(run, &how, &if_match);
+
+    if (!exit)
+        exit = tool_entity_of(run, &entity);
+    if (!exit)
+        exit = tool_table(run, run->args[0], &table);
+    if (!exit)
+        exit = tool_output_open(run, false, &output);
+    if (exit)
+        goto out;
+    err = send(table, how, entity, if_match, run->call);
+    if (err) {
         exit = tool_fail(run, err, tavola_entity_error_text(entity));
+    } else {
+        tool_output_is_flat(output);
+        tool_print_written(output, entity, tavola_call_etag(run->call));
+    }
 
 out:
+    tool_output_close(output);
     tavola_entity_free(entity);
     tavola_table_close(table);
     return exit;
-}
-
-static tool_exit insert(tool_run *run)
-{
-    return write(run, TAVOLA_INSERT);
-}
-
-static tool_exit put(tool_run *run)
-{
-    return write(run, TAVOLA_INSERT_OR_REPLACE);
-}
-
-static tool_exit merge(tool_run *run)
-{
-    if (tool_has(run, TOOL_FLAG_OR_INSERT) && tool_has(run, TOOL_FLAG_IF_MATCH))
-        return tool_refuse("--or-insert and --if-match exclude each other: give one of them");
-    return write(run, tool_has(run, TOOL_FLAG_OR_INSERT) ? TAVOLA_INSERT_OR_MERGE : TAVOLA_MERGE);
 }
 
 static tool_exit delete_one(tool_run *run, tavola_table *table)
@@ -170,21 +197,21 @@ const tool_verb tool_entity_verbs[] = {
      .examples = "  tavola get Employees Sales 212\n"
                  "  tavola get Employees Sales 212 --select Age -o value\n"},
     {"insert", KEYS_AND_PROPERTIES, "Add an entity; exit code 4 when there is one of these keys", 3,
-     -1, 0, .run = insert,
-     .examples = "  tavola insert Employees Sales 212 FirstName=Jun Age:int32=47\n  tavola insert "
-                 "Photos 2026 1 Pic:binary=@portrait.jpg Taken:datetime=2026-01-02T03:04:05Z\n"},
+     -1, 0, .run = write,
+     .examples = "  tavola insert Employees Sales 212 FirstName=Jun Age:int32=47\n"
+                 "  tavola insert Photos 2026 1 Pic:binary=@portrait.jpg \\\n"
+                 "      Taken:datetime=2026-01-02T03:04:05Z\n"},
     {"put", KEYS_AND_PROPERTIES, "Write a whole entity in place of what is there, if anything", 3,
-     -1, TOOL_BIT(IF_MATCH), .run = put,
+     -1, TOOL_BIT(IF_MATCH), .run = write,
      .examples = "  tavola put Employees Sales 212 FirstName=Jun Age:int32=48\n"},
     {"merge", KEYS_AND_PROPERTIES, "Set some properties of an entity and leave the others", 3, -1,
-     TOOL_BIT(IF_MATCH) | TOOL_BIT(OR_INSERT), .run = merge,
+     TOOL_BIT(IF_MATCH) | TOOL_BIT(OR_INSERT), .run = write,
      .examples = "  tavola merge Employees Sales 212 Age:int32=48 --if-match \"$ETAG\"\n"},
     {"delete", "TABLE PARTITION ROW | TABLE --where FILTER [VALUE]...",
      "Delete an entity by its keys, or all that pass a filter", 1, 3,
      TOOL_BIT(YES) | TOOL_BIT(IF_MATCH) | TOOL_BIT(IF_EXISTS) | TOOL_BIT(WHERE), .run = delete,
      .is_plain = true,
-     .examples =
-         "  tavola delete Employees Sales 212 --yes\n"
-         "  tavola delete Logins --where \"Day lt ?\" 20260101 --yes\n"},
+     .examples = "  tavola delete Employees Sales 212 --yes\n"
+                 "  tavola delete Logins --where \"Day lt ?\" 20260101 --yes\n"},
     {0},
 };

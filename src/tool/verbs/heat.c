@@ -429,7 +429,7 @@ const tool_verb tool_heat_verbs[] = {
      1, 3, TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = heat_map,
      .is_plain = true,
      .examples =
-         "  tavola heat People writes          # of reads, writes, deletes, bytes, scanned,\n"
+         "  tavola heat People writes          # reads, writes, deletes, bytes, scanned,\n"
          "                                     # conflicts, throttled, inserts\n"
          "  tavola heat People reads 10m       # of 1m, 10m, 1h\n"
          "  tavola heat People -o json         # all numbers\n"},

@@ -437,7 +437,6 @@ const tool_verb tool_server_verbs[] = {
      TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(BASE),
      .run = tool_server_backup,
      .examples = "  tavola server backup /backups/monday --data /var/lib/tavola\n"
-                 "  tavola server backup /backups/tuesday --base /backups/monday --data "
-                 "/var/lib/tavola\n"},
+                 "  tavola server backup /backups/tuesday --base /backups/monday\n"},
     {0},
 };

@@ -3,11 +3,16 @@
  * editor it has history and completion; without, or when its input is not a terminal, it reads
  * lines as they come.
  */
+#include "shell.h"
 #include "../text.h"
+#include "../transfer/progress.h"
 #include "../verbs.h"
+#include "../words.h"
 #include "complete.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -19,57 +24,6 @@
 
 #define PROMPT "tavola> "
 #define HISTORY_MAX 1000
-
-/*
- * The words of a line, by the rules of a shell: blanks separate, '...' is as it is, "..." and what
- * is outside know the backslash.  NULL when a quote is not closed, unless the line `is_half`: then
- * the word with that quote is left out.  Free with free_words.
- */
-static char **split(const char *line, bool is_half, size_t *ret_count)
-{
-    char **words = tool_alloc((strlen(line) / 2 + 3) * sizeof *words);
-    size_t count = 0;
-    char quote = 0;
-
-    while (*line) {
-        tool_text word = {0};
-
-        line += strspn(line, " \t\r\n");
-        if (!*line)
-            break;
-        tool_text_puts(&word, "");
-        for (; *line && (quote || !strchr(" \t\r\n", *line)); line++) {
-            if (quote ? *line == quote : *line == '\'' || *line == '"')
-                quote = quote ? 0 : *line;
-            else if (*line == '\\' && quote != '\'' && line[1])
-                tool_text_add(&word, ++line, 1);
-            else
-                tool_text_add(&word, line, 1);
-        }
-        words[count++] = word.at;
-    }
-    if (quote && is_half)
-        free(words[--count]);
-    *ret_count = count;
-    if (!quote || is_half)
-        return words;
-    while (count)
-        free(words[--count]);
-    free(words);
-    return NULL;
-}
-
-static void free_words(char **words, size_t count)
-{
-    for (size_t i = 0; words && i < count; i++)
-        free(words[i]);
-    free(words);
-}
-
-static const char help_text[] =
-    "Commands are those of the tool, without 'tavola' before them:\n"
-    "  table list          query People \"PartitionKey eq ?\" Sales          help query\n"
-    "  .help   this text          .tables   the tables          .quit   the end, as Ctrl-D\n";
 
 static tool_exit run_words(char **words, size_t count, tavola_client *client)
 {
@@ -85,35 +39,27 @@ static tool_exit run_words(char **words, size_t count, tavola_client *client)
     return exit;
 }
 
-/* ".quit" and the like. */
-static tool_exit run_dot(const char *word, tavola_client *client, bool *ret_is_over)
+static bool is_end(char **words, size_t count)
 {
-    char table[] = "table", list[] = "list";
-
-    if (strcmp(word, ".quit") == 0 || strcmp(word, ".exit") == 0)
-        *ret_is_over = true;
-    else if (strcmp(word, ".tables") == 0)
-        return run_words((char *[]){table, list}, 2, client);
-    else if (strcmp(word, ".help") == 0)
-        fputs(help_text, stdout);
-    else
-        return tool_refuse("there is no '%s'; .help tells what there is", word);
-    return TOOL_OK;
+    return count == 1 && (strcmp(words[0], "quit") == 0 || strcmp(words[0], "exit") == 0);
 }
 
+/* Ctrl-C leaves a note for the command; a second one ends the tool. */
 static tool_exit run_line(const char *line, tavola_client *client, bool *ret_is_over)
 {
     size_t count = 0;
-    char **words = split(line, false, &count);
+    char **words = tool_words_split(line, false, &count);
     tool_exit exit = TOOL_OK;
 
     if (!words)
         return tool_refuse("a quote is not closed");
-    if (count && words[0][0] == '.')
-        exit = run_dot(words[0], client, ret_is_over);
-    else if (count && words[0][0] != '#')
+    *ret_is_over = is_end(words, count);
+    if (count && words[0][0] != '#' && !*ret_is_over) {
+        xfer_stop_catch();
         exit = run_words(words, count, client);
-    free_words(words, count);
+        xfer_stop_release();
+    }
+    tool_words_free(words, count);
     return exit;
 }
 
@@ -155,15 +101,15 @@ static char **complete(const char *text, int start, int end)
 {
     char *before = tool_copy_part(rl_line_buffer, (size_t)start);
     size_t count = 0;
-    char **words = split(before, true, &count); /* a name in a filter stands in quotes */
+    char **words = tool_words_split(before, true, &count); /* a name in a filter stands in quotes */
 
     rl_attempted_completion_over = 1;
-    free_words(candidates, candidate_count);
+    tool_words_free(candidates, candidate_count);
     candidates = NULL;
     candidate_count = 0;
     words[count] = tool_copy(text);
     tool_candidates(completing, (const char *const *)words, count + 1, keep_candidate, NULL);
-    free_words(words, count + 1);
+    tool_words_free(words, count + 1);
     free(before);
     return candidate_count ? rl_completion_matches(text, next_candidate) : NULL;
 }
@@ -183,6 +129,46 @@ static bool is_worth_keeping(const char *line)
            !tool_has_signature(line);
 }
 
+/* Each line is kept at once: whatever ends the shell, its history is there the next time. */
+static void keep(const char *line, const char *path)
+{
+    mode_t mask;
+
+    if (!is_worth_keeping(line))
+        return;
+    add_history(line);
+    if (!path)
+        return;
+    mask = umask(077);
+    write_history(path);
+    umask(mask);
+}
+
+/*
+ * Ctrl-C takes a line back.  The editor does not return from it, so it is left; that is safe while
+ * it waits for a key, which is when the signal comes, and it is how psql does it.
+ */
+static sigjmp_buf at_prompt;
+
+static void leave_line(int signal_number)
+{
+    siglongjmp(at_prompt, signal_number);
+}
+
+/* NULL at the end of the input. */
+static char *read_edited(void)
+{
+    struct sigaction action = {.sa_handler = leave_line}, before;
+    char *line;
+
+    sigaction(SIGINT, &action, &before);
+    if (sigsetjmp(at_prompt, 1))
+        fputs("^C\n", stdout);
+    line = readline(PROMPT);
+    sigaction(SIGINT, &before, NULL);
+    return line;
+}
+
 static void run_editor(tool_run *run, tavola_client *client)
 {
     tool_text path = {0};
@@ -197,26 +183,20 @@ static void run_editor(tool_run *run, tavola_client *client)
     has_file = find_history(&path);
     if (has_file)
         read_history(path.at);
-    while (!is_over && (line = readline(PROMPT))) {
-        if (is_worth_keeping(line))
-            add_history(line);
+    while (!is_over && (line = read_edited())) {
+        keep(line, has_file ? path.at : NULL);
         run_line(line, client, &is_over);
         free(line);
     }
     if (!is_over)
         putchar('\n');
-    if (has_file) {
-        mode_t mask = umask(077);
-        write_history(path.at);
-        umask(mask);
-    }
     clear_history();
-    free_words(candidates, candidate_count);
+    tool_words_free(candidates, candidate_count);
     tool_text_done(&path);
 }
 #endif
 
-static tool_exit shell(tool_run *run)
+tool_exit tool_shell(tool_run *run)
 {
     bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), is_over = false;
     tool_exit worst = TOOL_OK, exit;
@@ -241,9 +221,40 @@ static tool_exit shell(tool_run *run)
     return is_terminal ? TOOL_OK : worst;
 }
 
+/* Whether a service answers, whatever it says. */
+static bool is_answered(tool_run *run, tavola_client *client)
+{
+    tavola_names *names = NULL;
+
+    if (!tool_has(run, TOOL_FLAG_TIMEOUT))
+        tavola_call_set_timeout_ms(run->call, 3000);
+    (void)!tavola_table_list(client, "tavola", run->call, &names);
+    tavola_names_free(names);
+    return tavola_call_status(run->call) != 0;
+}
+
+tool_exit tool_shell_bare(tool_run *run)
+{
+    tavola_client *client;
+    tool_exit exit = tool_client(run, &client);
+
+    if (exit)
+        return exit;
+    if (!is_answered(run, client)) {
+        tool_trouble(
+            "no service answers at %s%s; 'tavola help' lists the commands",
+            tavola_client_endpoint(client, TAVOLA_SERVICE_TABLE),
+            tool_remedy(TAVOLA_ERR_NETWORK, tavola_client_endpoint(client, TAVOLA_SERVICE_TABLE)));
+        return TOOL_UNAVAILABLE;
+    }
+    printf("tavola %s at %s: 'help' lists the commands, 'quit' or Ctrl-D ends\n", TV_VERSION,
+           tavola_client_endpoint(client, TAVOLA_SERVICE_TABLE));
+    return tool_shell(run);
+}
+
 const tool_verb tool_shell_verbs[] = {
     {"shell", "", "A prompt with history and completion; reads commands from a pipe, too", 0, 0, 0,
-     .run = shell, .is_text = true,
+     .run = tool_shell, .is_text = true,
      .examples = "  tavola shell\n"
                  "  tavola shell < commands.txt\n"},
     {0},

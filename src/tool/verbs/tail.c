@@ -6,11 +6,14 @@
  */
 #include "../output/output.h"
 #include "../query.h"
+#include "../text.h"
+#include "../transfer/progress.h"
 #include "../verbs.h"
 #include "key_middle.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     SPARE = 100, /* read beyond what is wanted: the end need not be found to the entity */
@@ -26,6 +29,8 @@ typedef struct stretch {
     size_t count;
 } stretch;
 
+typedef enum order { ASCENDS, DESCENDS, NEITHER, UNKNOWN } order;
+
 typedef struct search {
     tool_run *run;
     tavola_table *table;
@@ -33,6 +38,9 @@ typedef struct search {
     size_t wanted;
     unsigned requests;
     tool_letters letters;
+    bool is_followed; /* what is printed goes up to the newest, and on from there */
+    order how;        /* of what was printed; UNKNOWN: it is all there was */
+    char *low, *high; /* its first and its last RowKey; NULL: there was none */
 } search;
 
 static void stretch_done(stretch *s)
@@ -53,12 +61,12 @@ static void add_page(stretch *s, tavola_page *page)
         s->list[s->count++] = tavola_page_at(page, i);
 }
 
-/* At most `most` entities from a RowKey on, in pages that may be short. */
-static tavola_err read_from(search *in, const char *from, size_t most, bool keys_only, stretch *ret)
+/* At most `most` entities whose RowKeys pass, NULL: of all, in pages that may be short. */
+static tavola_err read_rows(search *in, tavola_filter *rows, size_t most, bool keys_only,
+                            stretch *ret)
 {
     tavola_filter *filter = tavola_where("PartitionKey", TAVOLA_EQ, tavola_string(in->partition));
-    tavola_query *query = tavola_query_new(
-        from ? tavola_and(filter, tavola_where("RowKey", TAVOLA_GE, tavola_string(from))) : filter);
+    tavola_query *query = tavola_query_new(rows ? tavola_and(filter, rows) : filter);
     const char *token = NULL;
     tavola_err err;
 
@@ -82,9 +90,14 @@ static tavola_err read_from(search *in, const char *from, size_t most, bool keys
     return err;
 }
 
-/* ---- how keys sort --------------------------------------------------------------------------- */
+/* From a RowKey on. */
+static tavola_err read_from(search *in, const char *from, size_t most, bool keys_only, stretch *ret)
+{
+    return read_rows(in, from ? tavola_where("RowKey", TAVOLA_GE, tavola_string(from)) : NULL, most,
+                     keys_only, ret);
+}
 
-typedef enum order { ASCENDS, DESCENDS, NEITHER, UNKNOWN } order;
+/* ---- how keys sort --------------------------------------------------------------------------- */
 
 typedef struct steps {
     size_t newer, older; /* neighbours of which the second was written later, or earlier */
@@ -228,10 +241,34 @@ out:
 
 /* ---- what is shown --------------------------------------------------------------------------- */
 
-static void print(tool_output *output, const stretch *all, size_t wanted, bool from_end)
+static void note_bounds(search *in, const stretch *all)
 {
-    for (size_t i = 0; i < all->count && i < wanted; i++)
-        tool_output_entity(output, all->list[from_end ? all->count - 1 - i : i]);
+    for (size_t i = 0; i < all->count; i++) {
+        const char *key = tavola_entity_row_key(all->list[i]);
+
+        if (!in->low || strcmp(key, in->low) < 0) {
+            free(in->low);
+            in->low = tool_copy(key);
+        }
+        if (!in->high || strcmp(key, in->high) > 0) {
+            free(in->high);
+            in->high = tool_copy(key);
+        }
+    }
+}
+
+/* The newest of them: the first where they descend, else the last. */
+static void print(search *in, tool_output *output, const stretch *all, order how)
+{
+    size_t count = all->count < in->wanted ? all->count : in->wanted;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t nth = in->is_followed ? count - 1 - i : i;
+
+        tool_output_entity(output, all->list[how == DESCENDS ? nth : all->count - 1 - nth]);
+    }
+    in->how = how;
+    note_bounds(in, all);
 }
 
 /* When it was written, and of what was written at once by its key. */
@@ -253,7 +290,7 @@ static tavola_err print_small(search *in, tool_output *output)
 
     if (!err) {
         qsort(all.list, all.count, sizeof all.list[0], by_time);
-        print(output, &all, in->wanted, true);
+        print(in, output, &all, UNKNOWN);
     }
     stretch_done(&all);
     return err;
@@ -282,7 +319,7 @@ static tavola_err print_end(search *in, tool_output *output, const stretch *end)
     tavola_err err = read_from(in, from, in->wanted + SPARE, false, &all);
 
     if (!err)
-        print(output, &all, in->wanted, true);
+        print(in, output, &all, ASCENDS);
     stretch_done(&all);
     if (!err)
         tool_note("the row keys of '%s' ascend with time, and tables are read from their first "
@@ -308,7 +345,7 @@ static tavola_err look_closer(search *in, tool_output *output, const stretch *ne
     if (err)
         ;
     else if (how == DESCENDS)
-        print(output, newest, in->wanted, false);
+        print(in, output, newest, DESCENDS);
     else if (is_small && (how != UNKNOWN || first.count <= in->wanted))
         err = print_small(in, output);
     else if (how == ASCENDS)
@@ -330,42 +367,104 @@ static bool is_of_log_tail(const stretch *newest)
            when > 1900 * year && when < tavola_now() + year;
 }
 
+static tool_exit print_newest(search *in, tool_output *output)
+{
+    stretch newest = {0};
+    tool_exit exit = TOOL_OK;
+    tavola_err err = read_from(in, NULL, in->wanted, false, &newest);
+
+    if (!err && newest.count == 0)
+        tool_note("no entity of table %s has the PartitionKey '%s'", in->run->args[0],
+                  in->partition);
+    else if (!err && is_of_log_tail(&newest))
+        print(in, output, &newest, DESCENDS);
+    else if (!err)
+        err = look_closer(in, output, &newest, &exit);
+    stretch_done(&newest);
+    return err ? tool_fail(in->run, err, NULL) : exit;
+}
+
+/* ---- following ------------------------------------------------------------------------------- */
+
+/* Beyond what was printed, on the side where this log grows; on both where that is not known. */
+static tavola_filter *beyond(const search *in)
+{
+    tavola_filter *before, *behind;
+
+    if (!in->low)
+        return NULL;
+    before = tavola_where("RowKey", TAVOLA_LT, tavola_string(in->low));
+    behind = tavola_where("RowKey", TAVOLA_GT, tavola_string(in->high));
+    if (in->how == UNKNOWN)
+        return tavola_or(before, behind);
+    tavola_filter_free(in->how == ASCENDS ? before : behind);
+    return in->how == ASCENDS ? behind : before;
+}
+
+static tavola_err print_added(search *in, tool_output *output)
+{
+    stretch added = {0};
+    tavola_err err = read_rows(in, beyond(in), SIZE_MAX, false, &added);
+
+    if (!err && added.count) {
+        if (in->how == UNKNOWN)
+            qsort(added.list, added.count, sizeof added.list[0], by_time);
+        in->wanted = added.count;
+        print(in, output, &added, in->how);
+    }
+    stretch_done(&added);
+    tool_output_flush(output);
+    return err;
+}
+
+/* Look every second, until Ctrl-C. */
+static tool_exit follow(search *in, tool_output *output)
+{
+    const struct timespec second = {.tv_sec = 1};
+    tavola_err err = TAVOLA_OK;
+    tool_exit exit;
+
+    xfer_stop_catch();
+    tool_output_flush(output);
+    while (!err && !xfer_stop_signal()) {
+        nanosleep(&second, NULL);
+        if (!xfer_stop_signal())
+            err = print_added(in, output);
+    }
+    exit = err ? tool_fail(in->run, err, NULL) : (tool_exit)(128 + xfer_stop_signal());
+    xfer_stop_release();
+    return exit;
+}
+
 static tool_exit tail(tool_run *run)
 {
     int64_t number = 10;
-    search in = {.run = run, .partition = run->args[1]};
-    stretch newest = {0};
+    search in = {.run = run, .partition = run->args[1], .how = UNKNOWN};
     tool_output *output = NULL;
     tool_exit exit = tool_number_of(run, TOOL_FLAG_LIMIT, 1, 1000000, &number);
-    tavola_err err;
 
+    in.wanted = (size_t)number;
+    in.is_followed = tool_has(run, TOOL_FLAG_FOLLOW);
     if (!exit)
         exit = tool_table(run, run->args[0], &in.table);
     if (!exit)
         exit = tool_output_open(run, true, &output);
-    if (!exit) {
-        in.wanted = (size_t)number;
-        err = read_from(&in, NULL, in.wanted, false, &newest);
-        if (!err && newest.count == 0)
-            tool_note("no entity of table %s has the PartitionKey '%s'", run->args[0],
-                      in.partition);
-        else if (!err && is_of_log_tail(&newest))
-            print(output, &newest, in.wanted, false);
-        else if (!err)
-            err = look_closer(&in, output, &newest, &exit);
-        if (err)
-            exit = tool_fail(run, err, NULL);
-    }
+    if (!exit)
+        exit = print_newest(&in, output);
+    if (!exit && in.is_followed)
+        exit = follow(&in, output);
     tool_output_close(output);
-    stretch_done(&newest);
+    free(in.low);
+    free(in.high);
     tavola_table_close(in.table);
     return exit;
 }
 
 const tool_verb tool_tail_verbs[] = {
     {"tail", "TABLE PARTITION", "The newest entities of a log, the newest first", 2, 2,
-     TOOL_BIT(LIMIT) | TOOL_BIT(SELECT), .run = tail,
+     TOOL_BIT(LIMIT) | TOOL_BIT(SELECT) | TOOL_BIT(FOLLOW), .run = tail,
      .examples = "  tavola tail Log web-1\n"
-                 "  tavola tail Log web-1 -n 100 -o ndjson\n"},
+                 "  tavola tail Log web-1 -n 100 -o ndjson\n"
+                 "  tavola tail Log web-1 -f\n"},
     {0},
 };

@@ -449,7 +449,7 @@ TEST(logs_attempts_without_keys)
     tvc_text_add_lit(&op->request.query, "sig=secret");
     CHECK_CODE(tvc_op_run(op), TAVOLA_OK);
     CHECK(strstr(log_lines.text, "2 my-id: attempt 1: NETWORK, sent without an answer"));
-    CHECK(strstr(log_lines.text, "3 my-id: attempt 2: status 204, service srv"));
+    CHECK(strstr(log_lines.text, "3 my-id: attempt 2: status 204, service srv (GET /"));
     CHECK(strstr(log_lines.text, "PartitionKey") == NULL);
     CHECK(strstr(log_lines.text, "secret") == NULL);
     tavola_op_free(op);

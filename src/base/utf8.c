@@ -123,7 +123,16 @@ size_t tv_utf8_put(char *to, uint32_t code_point)
     return 4;
 }
 
-static bool is_control(uint32_t c)
+uint32_t tv_utf8_next_of_any(tv_slice *rest)
+{
+    tv_assert(rest->len > 0);
+    if (sequence_len((const uint8_t *)rest->data, rest->len))
+        return tv_utf8_next(rest);
+    *rest = tv_slice_skip(*rest, 1);
+    return 0xFFFD;
+}
+
+bool tv_utf8_is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
            (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
@@ -135,7 +144,7 @@ void tv_utf8_mask_controls(char *text, size_t len)
         tv_slice rest = {text + at, len - at};
 
         bytes = sequence_len((const uint8_t *)rest.data, rest.len);
-        if (bytes && !is_control(tv_utf8_next(&rest)))
+        if (bytes && !tv_utf8_is_control(tv_utf8_next(&rest)))
             continue;
         bytes = bytes ? bytes : 1;
         memset(text + at, '?', bytes);

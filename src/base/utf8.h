@@ -19,6 +19,13 @@ size_t tv_utf8_units(tv_slice text);
  */
 uint32_t tv_utf8_next(tv_slice *rest);
 
+/** The same of any text that is not empty: a byte that is not UTF-8 is U+FFFD. */
+uint32_t tv_utf8_next_of_any(tv_slice *rest);
+
+/** Whether a terminal would obey it instead of showing it: C0, C1, line separators, marks that turn
+ *  the direction. */
+bool tv_utf8_is_control(uint32_t code_point);
+
 /**
  * Put a '?' in the place of each byte that is not UTF-8 or belongs to what a terminal would obey
  * instead of showing it: C0, C1, line separators, marks that turn the direction.

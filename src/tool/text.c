@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base64.h"
+
 static void *check(void *memory)
 {
     if (memory)
@@ -159,64 +161,24 @@ bool tool_has_signature(const char *text)
     return strcasestr(text, "sig=") || strcasestr(text, "sig%3d");
 }
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 void tool_text_base64(tool_text *text, const void *bytes, size_t size)
 {
-    const uint8_t *from = bytes;
-
-    tool_text_puts(text, "");
-    for (size_t i = 0; i < size; i += 3) {
-        uint32_t group = (uint32_t)from[i] << 16;
-        char four[4];
-
-        if (i + 1 < size)
-            group |= (uint32_t)from[i + 1] << 8;
-        if (i + 2 < size)
-            group |= from[i + 2];
-        four[0] = digits[group >> 18];
-        four[1] = digits[group >> 12 & 63];
-        four[2] = i + 1 < size ? digits[group >> 6 & 63] : '=';
-        four[3] = i + 2 < size ? digits[group & 63] : '=';
-        tool_text_add(text, four, 4);
-    }
-}
-
-static int digit_of(char c)
-{
-    const char *found = c ? strchr(digits, c) : NULL;
-
-    return found ? (int)(found - digits) : -1;
+    make_room(text, tv_base64_encoded_len(size));
+    tv_base64_encode(text->at + text->size, (tv_slice){bytes, size});
+    text->size += tv_base64_encoded_len(size);
+    text->at[text->size] = '\0';
 }
 
 bool tool_text_unbase64(tool_text *text, const char *base64, size_t size)
 {
-    size_t padding = 0;
+    size_t decoded;
 
-    tool_text_puts(text, "");
-    if (size % 4 != 0)
+    make_room(text, tv_base64_decoded_max(size));
+    text->at[text->size] = '\0';
+    if (!tv_base64_decode(text->at + text->size, (tv_slice){base64, size}, &decoded))
         return false;
-    while (padding < 2 && padding < size && base64[size - 1 - padding] == '=')
-        padding++;
-    for (size_t i = 0; i < size; i += 4) {
-        size_t count = i + 4 == size ? 4 - padding : 4;
-        uint32_t group = 0;
-        char three[3];
-
-        for (size_t k = 0; k < 4; k++) {
-            int digit = k < count ? digit_of(base64[i + k]) : 0;
-            if (digit < 0)
-                return false;
-            group = group << 6 | (uint32_t)digit;
-        }
-        three[0] = (char)(group >> 16);
-        three[1] = (char)(group >> 8);
-        three[2] = (char)group;
-        /* Bits behind the last byte would be lost. */
-        if ((count == 3 && three[2]) || (count == 2 && (three[1] || three[2])))
-            return false;
-        tool_text_add(text, three, count - 1);
-    }
+    text->size += decoded;
+    text->at[text->size] = '\0';
     return true;
 }
 

@@ -34,7 +34,6 @@ int tool_new_file(const char *path);
 int tool_own_file(const char *path, int flags);
 bool tool_text_read_own(tool_text *text, const char *path);
 
-
 /* The folder for what the tool remembers, made if it is not there, for its owner alone.  False when
  * there is none: no home. */
 bool tool_state_folder(tool_text *ret_path);
@@ -53,9 +52,8 @@ uint32_t tool_utf8_next(const char *at, size_t size, size_t *ret_bytes);
 /* How many columns of a terminal a character takes: 0, 1 or 2. */
 unsigned tool_char_width(uint32_t c);
 unsigned tool_text_width(const char *text, size_t size);
-/* Whether a terminal would obey it instead of showing it: C0, C1, marks that turn the direction. */
-bool tool_is_control(uint32_t c);
-/* Whether a text may hold the signature of a SAS: "sig=", or "sig%3d" as one in a URL of another. */
+/* Whether a text may hold the signature of a SAS: "sig=", or "sig%3d" as one in a URL of another.
+ */
 bool tool_has_signature(const char *text);
 /* The text with such characters as \n, \t, \x1b, \u202e, and \ itself doubled if asked for. */
 void tool_text_escape(tool_text *text, const char *from, size_t size, bool with_backslash);

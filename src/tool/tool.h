@@ -54,8 +54,8 @@ struct tool_run {
         const char *value; /* "" for a flag without one */
     } * given;
     size_t given_count;
-    const char **where; /* the filter of --where, and the values for its marks */
-    size_t where_count; /* 0: it was not given */
+    const char **where;        /* the filter of --where, and the values for its marks */
+    size_t where_count;        /* 0: it was not given */
     tavola_call *call;         /* with the timeout of --timeout; for one operation after another */
     tavola_client *clients[2]; /* of the first and the second -c, once they were needed */
     bool is_borrowed;          /* the first of them is the shell's: it must not be closed */

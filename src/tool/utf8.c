@@ -6,30 +6,14 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 uint32_t tool_utf8_next(const char *at, size_t size, size_t *ret_bytes)
 {
-    const uint8_t *byte = (const uint8_t *)at;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t count = byte[0] < 0x80   ? 1
-                   : byte[0] < 0xc2 ? 0
-                   : byte[0] < 0xe0 ? 2
-                   : byte[0] < 0xf0 ? 3
-                   : byte[0] < 0xf5 ? 4
-                                    : 0;
-    uint32_t c;
+    tv_slice rest = {at, size};
+    uint32_t c = tv_utf8_next_of_any(&rest);
 
-    *ret_bytes = 1;
-    if (count == 0 || count > size)
-        return 0xfffd;
-    c = count == 1 ? byte[0] : byte[0] & (0x7f >> count);
-    for (size_t i = 1; i < count; i++) {
-        if ((byte[i] & 0xc0) != 0x80)
-            return 0xfffd;
-        c = c << 6 | (byte[i] & 0x3f);
-    }
-    if (c < least[count] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-        return 0xfffd;
-    *ret_bytes = count;
+    *ret_bytes = size - rest.len;
     return c;
 }
 
@@ -75,12 +59,6 @@ unsigned tool_text_width(const char *text, size_t size)
     return width;
 }
 
-bool tool_is_control(uint32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
-           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
-
 void tool_text_escape(tool_text *text, const char *from, size_t size, bool with_backslash)
 {
     tool_text_puts(text, "");
@@ -95,7 +73,7 @@ void tool_text_escape(tool_text *text, const char *from, size_t size, bool with_
             tool_text_puts(text, "\\t");
         else if (c == '\\' && with_backslash)
             tool_text_puts(text, "\\\\");
-        else if (tool_is_control(c))
+        else if (tv_utf8_is_control(c))
             tool_text_printf(text, c < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)c);
         else if (c == 0xfffd && bytes == 1)
             tool_text_printf(text, "\\x%02x", (unsigned)(uint8_t)from[i]);

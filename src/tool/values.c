@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
+
 static const struct {
     const char *name, *edm, *form;
 } types[] = {
@@ -48,37 +50,17 @@ tavola_type tool_type_find(const char *name, size_t size)
     return size == 4 && strncasecmp(name, "bool", 4) == 0 ? TAVOLA_BOOLEAN : TAVOLA_NONE;
 }
 
-static bool read_integer(const char *text, int64_t least, int64_t most, int64_t *ret_number)
-{
-    const char *digits = text + (text[0] == '-');
-    long long number;
-
-    if (!*digits || digits[strspn(digits, "0123456789")])
-        return false;
-    errno = 0;
-    number = strtoll(text, NULL, 10);
-    *ret_number = number;
-    return !errno && number >= least && number <= most;
-}
-
 static bool read_double(const char *text, double *ret_number)
 {
-    char *end = NULL;
+    bool is_infinite = strcmp(text, "Infinity") == 0 || strcmp(text, "-Infinity") == 0;
 
-    if (strcmp(text, "NaN") == 0) {
+    if (strcmp(text, "NaN") == 0)
         *ret_number = (double)NAN;
-        return true;
-    }
-    if (strcmp(text, "Infinity") == 0 || strcmp(text, "-Infinity") == 0) {
+    else if (is_infinite)
         *ret_number = text[0] == '-' ? -(double)INFINITY : (double)INFINITY;
-        return true;
-    }
-    /* The program never calls setlocale(), so the point is a point. */
-    if (!*text || text[strspn(text, "0123456789+-.eE")])
-        return false;
-    errno = 0;
-    *ret_number = strtod(text, &end);
-    return *end == '\0' && isfinite(*ret_number);
+    else
+        return tv_parse_double(tv_slice_of(text), ret_number);
+    return true;
 }
 
 bool tool_value_read(tavola_type type, const char *text, size_t size, tool_text *bytes,
@@ -86,7 +68,6 @@ bool tool_value_read(tavola_type type, const char *text, size_t size, tool_text 
 {
     bool is_text = type == TAVOLA_STRING || type == TAVOLA_BINARY, is_good = false;
     tavola_value value = {.type = type};
-    int64_t number = 0;
 
     if (!is_text && strlen(text) != size)
         return false;
@@ -103,11 +84,10 @@ bool tool_value_read(tavola_type type, const char *text, size_t size, tool_text 
         is_good = value.as.boolean || strcmp(text, "false") == 0;
         break;
     case TAVOLA_INT32:
-        is_good = read_integer(text, INT32_MIN, INT32_MAX, &number);
-        value.as.int32 = (int32_t)number;
+        is_good = tv_parse_int32(tv_slice_of(text), &value.as.int32);
         break;
     case TAVOLA_INT64:
-        is_good = read_integer(text, INT64_MIN, INT64_MAX, &value.as.int64);
+        is_good = tv_parse_int64(tv_slice_of(text), &value.as.int64);
         break;
     case TAVOLA_DOUBLE:
         is_good = read_double(text, &value.as.real);
@@ -131,80 +111,61 @@ bool tool_value_read(tavola_type type, const char *text, size_t size, tool_text 
     return true;
 }
 
-/* The shortest of the usual forms that reads back as the same number. */
-static void write_double(tool_text *text, double number)
-{
-    char digits[40];
-
-    if (isnan(number)) {
-        tool_text_puts(text, "NaN");
-        return;
-    }
-    if (isinf(number)) {
-        tool_text_puts(text, number < 0 ? "-Infinity" : "Infinity");
-        return;
-    }
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, number);
-        if (strtod(digits, NULL) == number)
-            break;
-    }
-    tool_text_puts(text, digits);
-    if (!strpbrk(digits, ".e"))
-        tool_text_puts(text, ".0");
-}
-
 /* As the service writes it: a fraction only if there is one, without zeros at its end. */
-static void write_time(tool_text *text, tavola_ticks ticks)
+static size_t format_time(char *to, tavola_ticks ticks)
 {
-    char whole[29];
     size_t size;
 
-    tavola_ticks_format(ticks, whole);
-    size = strlen(whole);
-    if (size && ticks % 10000000 == 0)
-        size = strlen("2026-01-02T03:04:05");
-    else if (size)
-        for (size--; whole[size - 1] == '0'; size--)
-            ;
-    tool_text_add(text, whole, size);
-    tool_text_puts(text, size ? "Z" : "");
+    tavola_ticks_format(ticks, to);
+    size = strlen(to);
+    if (size == 0)
+        return 0;
+    size--; /* the Z */
+    if (memchr(to, '.', size))
+        while (to[size - 1] == '0')
+            size--;
+    size -= to[size - 1] == '.';
+    to[size++] = 'Z';
+    return size;
+}
+
+size_t tool_value_format(const tavola_value *value, char ret_text[TOOL_VALUE_TEXT_MAX])
+{
+    switch (value->type) {
+    case TAVOLA_BOOLEAN:
+        return (size_t)snprintf(ret_text, TOOL_VALUE_TEXT_MAX, "%s",
+                                value->as.boolean ? "true" : "false");
+    case TAVOLA_INT32:
+        return tv_format_int64(ret_text, value->as.int32);
+    case TAVOLA_INT64:
+        return tv_format_int64(ret_text, value->as.int64);
+    case TAVOLA_DOUBLE:
+        if (value->as.real == 0 && signbit(value->as.real)) /* which the service does not write */
+            return (size_t)snprintf(ret_text, TOOL_VALUE_TEXT_MAX, "-0.0");
+        return tv_format_double(ret_text, value->as.real);
+    case TAVOLA_DATETIME:
+        return format_time(ret_text, value->as.ticks);
+    case TAVOLA_GUID:
+        tavola_guid_format(value->as.guid, ret_text);
+        return strlen(ret_text);
+    case TAVOLA_NONE:
+    case TAVOLA_STRING:
+    case TAVOLA_BINARY:
+        break;
+    }
+    return 0;
 }
 
 void tool_value_write(tool_text *text, const tavola_value *value)
 {
-    char short_text[40];
+    char short_text[TOOL_VALUE_TEXT_MAX];
 
-    tool_text_puts(text, "");
-    switch (value->type) {
-    case TAVOLA_STRING:
+    if (value->type == TAVOLA_STRING)
         tool_text_add(text, value->as.ptr, value->size);
-        break;
-    case TAVOLA_BINARY:
+    else if (value->type == TAVOLA_BINARY)
         tool_text_base64(text, value->as.ptr, value->size);
-        break;
-    case TAVOLA_BOOLEAN:
-        tool_text_puts(text, value->as.boolean ? "true" : "false");
-        break;
-    case TAVOLA_INT32:
-        tool_text_printf(text, "%d", value->as.int32);
-        break;
-    case TAVOLA_INT64:
-        tool_text_printf(text, "%lld", (long long)value->as.int64);
-        break;
-    case TAVOLA_DOUBLE:
-        write_double(text, value->as.real);
-        break;
-    case TAVOLA_DATETIME:
-        write_time(text, value->as.ticks);
-        break;
-    case TAVOLA_GUID:
-        tavola_guid_format(value->as.guid, short_text);
-        tool_text_puts(text, short_text);
-        break;
-    default:
-        break;
-    }
+    else
+        tool_text_add(text, short_text, tool_value_format(value, short_text));
 }
 
 /* One word of the command line, taken apart. */

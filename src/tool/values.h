@@ -20,7 +20,10 @@ bool tool_value_read(tavola_type type, const char *text, size_t size, tool_text 
                      tavola_value *ret_value);
 /* What a text of the type looks like, for people. */
 const char *tool_type_form(tavola_type type);
-/* The text of a value, as the service would write it: 2026-01-02T03:04:05.1234567Z, base64... */
+enum { TOOL_VALUE_TEXT_MAX = 40 }; /* of values that are neither String nor Binary */
+/* The text of such a value, as the service writes it; its size, no NUL.  None has 0. */
+size_t tool_value_format(const tavola_value *value, char ret_text[TOOL_VALUE_TEXT_MAX]);
+/* The same of any value: 2026-01-02T03:04:05.1234567Z, base64... */
 void tool_value_write(tool_text *text, const tavola_value *value);
 
 /* Set properties from "Name=text", "Name:type=text", "Name@odata.type=Edm.Type", "Name=@file",

@@ -151,6 +151,17 @@ X             binary    AAH/
             shown = self.ok("get", "Doubles", "p", "r", "--select", "D", "-o", "value").strip()
             self.assertEqual(repr(float(shown)), repr(float(number)))
 
+    def test_csv_writes_numbers_one_way(self):
+        self.ok("table", "create", "Written")
+        numbers = ("1e20", "1.5e-7", "0.1", "1e15", "123456789012345680", "-0.0", "5", "2.5e-5", "1e14")
+        for i, number in enumerate(numbers):
+            self.ok("put", "Written", "p", f"{i:02}", f"D:double={number}", "T:datetime=2026-01-02T03:04:05.120Z",
+                    "L:int64=-9223372036854775808", "I:int32=7")
+        queried = self.ok("query", "Written", "--select", "PartitionKey,RowKey,D,I,L,T", "-o", "csv")
+        self.assertEqual(queried.splitlines(), self.ok("export", "Written", "-o", "csv").splitlines())
+        stored = [entity["D"] for entity in self.lines("query", "Written")]
+        self.assertEqual([float(line.split(",")[2]) for line in queried.splitlines()[1:]], stored)
+
     def test_a_disk_that_is_full_is_a_failure(self):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([PROGRAM, "query", "Types"], stdout=full, env=self.env,

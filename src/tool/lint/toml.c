@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 typedef struct parser {
     tool_toml *toml;
     const char *at, *end; /* of the line */
@@ -216,7 +218,7 @@ static bool is_text(const char *at, const char *end)
         size_t bytes;
         uint32_t c = tool_utf8_next(at, (size_t)(end - at), &bytes);
 
-        if ((c == 0xFFFD && bytes == 1) || (tool_is_control(c) && c != '\t'))
+        if ((c == 0xFFFD && bytes == 1) || (tv_utf8_is_control(c) && c != '\t'))
             return false;
         at += bytes;
     }

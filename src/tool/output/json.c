@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void tool_json_string(tool_text *text, const char *from, size_t size)
 {
     tool_text_puts(text, "\"");
@@ -15,7 +17,7 @@ void tool_json_string(tool_text *text, const char *from, size_t size)
             tool_text_printf(text, "\\%c", (char)c);
         else if (c == '\n')
             tool_text_puts(text, "\\n");
-        else if (tool_is_control(c) || c == 0xfffd)
+        else if (tv_utf8_is_control(c) || c == 0xfffd)
             tool_text_printf(text, "\\u%04x", (unsigned)c);
         else
             tool_text_add(text, from + i, bytes);

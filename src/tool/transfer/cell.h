@@ -15,9 +15,4 @@
 bool xfer_cell_parse(tavola_type type, const char *text, size_t size, tool_text *scratch,
                      tavola_value *ret_value);
 
-enum { XFER_CELL_TEXT_MAX = 40 }; /* of values that are neither String nor Binary */
-
-/** The text of a value that is neither String nor Binary, as the service writes it; its size. */
-size_t xfer_cell_format(const tavola_value *value, char ret_text[XFER_CELL_TEXT_MAX]);
-
 #endif

@@ -200,7 +200,7 @@ static void add_value(xfer_out *out, const tavola_value *value, bool is_typed)
         xfer_out_add(out, text.at, text.size);
         tool_text_done(&text);
     } else {
-        out->size += xfer_cell_format(value, xfer_out_room(out, XFER_CELL_TEXT_MAX));
+        out->size += tool_value_format(value, xfer_out_room(out, TOOL_VALUE_TEXT_MAX));
     }
 }
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 #include "../text.h"
 
 enum { READ_BYTES = 1 << 18 };
@@ -17,30 +19,6 @@ static unsigned unit_at(const xfer_input *input, size_t at)
 
     return input->encoding == XFER_UTF16LE ? raw[0] | (unsigned)raw[1] << 8
                                            : raw[1] | (unsigned)raw[0] << 8;
-}
-
-static size_t put_utf8(char *to, unsigned c)
-{
-    if (c < 0x80) {
-        to[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        to[0] = (char)(0xc0 | c >> 6);
-        to[1] = (char)(0x80 | (c & 63));
-        return 2;
-    }
-    if (c < 0x10000) {
-        to[0] = (char)(0xe0 | c >> 12);
-        to[1] = (char)(0x80 | (c >> 6 & 63));
-        to[2] = (char)(0x80 | (c & 63));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | c >> 18);
-    to[1] = (char)(0x80 | (c >> 12 & 63));
-    to[2] = (char)(0x80 | (c >> 6 & 63));
-    to[3] = (char)(0x80 | (c & 63));
-    return 4;
 }
 
 static bool is_high(unsigned unit)
@@ -68,7 +46,7 @@ static void convert(xfer_input *input)
             if (input->raw_len - at >= 4 && is_low(unit_at(input, at + 2))) {
                 unsigned low = unit_at(input, at + 2);
 
-                to += put_utf8(to, 0x10000 + ((unit & 0x3ff) << 10 | (low & 0x3ff)));
+                to += tv_utf8_put(to, 0x10000 + ((unit & 0x3ff) << 10 | (low & 0x3ff)));
                 at += 4;
                 continue;
             }
@@ -76,7 +54,7 @@ static void convert(xfer_input *input)
         if (is_high(unit) || is_low(unit))
             *to++ = (char)0xff;
         else
-            to += put_utf8(to, unit);
+            to += tv_utf8_put(to, unit);
         at += 2;
     }
     if (input->is_end && at < input->raw_len) {

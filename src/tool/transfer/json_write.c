@@ -76,11 +76,11 @@ static void add_value(xfer_out *out, const tavola_value *value, bool is_quoted)
     } else if (value->type == TAVOLA_BINARY) {
         add_base64(out, value);
     } else {
-        char *begin = xfer_out_room(out, XFER_CELL_TEXT_MAX + 2), *to = begin;
+        char *begin = xfer_out_room(out, TOOL_VALUE_TEXT_MAX + 2), *to = begin;
 
         if (is_quoted)
             *to++ = '"';
-        to += xfer_cell_format(value, to);
+        to += tool_value_format(value, to);
         if (is_quoted)
             *to++ = '"';
         out->size += (size_t)(to - begin);

@@ -73,12 +73,23 @@ TEST(every_code_point_survives_put_and_next)
     }
 }
 
+TEST(any_bytes_can_be_walked_through)
+{
+    tv_slice text = tv_slice_of("a\xC3\xBC\xFF\xE2\x82x");
+    static const uint32_t wanted[] = {'a', 0xFC, 0xFFFD, 0xFFFD, 0xFFFD, 'x'};
+
+    for (size_t i = 0; i < COUNT(wanted); i++)
+        CHECK_INT(tv_utf8_next_of_any(&text), wanted[i]);
+    CHECK_INT(text.len, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(validity_and_units),
         cmocka_unit_test(nul_is_a_code_point),
         cmocka_unit_test(every_code_point_survives_put_and_next),
+        cmocka_unit_test(any_bytes_can_be_walked_through),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

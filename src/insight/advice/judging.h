@@ -34,6 +34,9 @@ static inline bool tv_is_run(const tv_judging *j)
 /** Whether rates mean something: not in a run that was too short. */
 bool tv_has_rates(const tv_judging *j);
 
+/** Whether new entities go behind, or before, those that were inserted last: P04. */
+bool tv_inserts_move(const tv_judging *j);
+
 /** What was counted in the window, in an hour of it: a shorter one is not stretched. */
 static inline double tv_per_hour(const tv_judging *j, double count)
 {

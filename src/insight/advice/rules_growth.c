@@ -40,6 +40,11 @@ static insert_movement movement_of(const tv_judging *j)
     return STAYS;
 }
 
+bool tv_inserts_move(const tv_judging *j)
+{
+    return movement_of(j) != STAYS;
+}
+
 /* One client that wrote in key order, ended, and has been silent since. */
 static bool is_import(const tv_judging *j)
 {

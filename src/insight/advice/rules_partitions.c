@@ -81,23 +81,28 @@ static bool is_one_row(const tv_judging *j, const tv_evidence_partition *partiti
     return false;
 }
 
-/* Among so many that were read, and written.  Not by what a load has written, nor in a run, where
- * tests use what they have made. */
+/* Those of its kind: how many were read, and written, and whether there are more. */
+typedef struct company {
+    uint32_t read, written;
+    bool may_be_read, may_be_written;
+} company;
+
+/* Not by what a load has written, nor in a run, where tests use what they have made. */
 static void find_hot(const tv_judging *j, key_portion *portion, double least, double requests,
-                     uint32_t read, uint32_t written)
+                     const company *of)
 {
     const tv_evidence_table *table = j->table;
 
     if (tv_is_run(j))
         return;
     if ((double)(table->point_reads + table->query_executions) >= requests &&
-        tv_share_is_hot(portion->reads, least, read)) {
+        tv_share_is_hot(portion->reads, least, of->read, of->may_be_read)) {
         portion->hot_of = "reads";
         portion->hot = portion->reads;
     }
     if ((double)table->writes - j->rate.load_writes >= requests &&
         2 * j->rate.load_writes <= (double)table->writes && portion->writes > portion->hot &&
-        tv_share_is_hot(portion->writes, least, written)) {
+        tv_share_is_hot(portion->writes, least, of->written, of->may_be_written)) {
         portion->hot_of = "writes";
         portion->hot = portion->writes;
     }
@@ -114,6 +119,10 @@ static bool hot_severity(const tv_judging *j, const tv_evidence_partition *parti
                          key_portion *portion, tv_severity *ret_severity)
 {
     const tv_evidence_table *table = j->table;
+    bool has_others = table->partitions_now >= 2;
+    /* What is new may all go to the partition of today: that is an append. */
+    company of = {table->partitions_read, table->partitions_written, has_others,
+                  has_others && !tv_inserts_move(j)};
 
     if (partition->throttled ||
         partition->rate.peak_per_second >= TV_THRESHOLD(j, P01, error_per_second))
@@ -122,7 +131,7 @@ static bool hot_severity(const tv_judging *j, const tv_evidence_partition *parti
         *ret_severity = TV_SEVERITY_WARNING;
     else if (partition->active_seconds >= TV_THRESHOLD(j, P01, share_seconds))
         find_hot(j, portion, TV_THRESHOLD(j, P01, share), TV_THRESHOLD(j, P01, share_requests),
-                 table->partitions_read, table->partitions_written);
+                 &of);
     if (portion->hot_of)
         *ret_severity = TV_SEVERITY_INFO;
     else if (*ret_severity == TV_SEVERITIES)
@@ -193,10 +202,20 @@ static uint32_t others_of(uint32_t rows, uint32_t partitions)
     return rows && partitions ? rows + partitions - 1 : rows;
 }
 
+/* A table of one or two counters has nothing else to read. */
+static bool has_few_entities(const tv_judging *j)
+{
+    return j->table->is_exact && j->table->entities_now <= TV_FEW_ENTITIES;
+}
+
 static bool hot_row_severity(const tv_judging *j, const tv_evidence_row *row, key_portion *portion,
                              tv_severity *ret_severity)
 {
     const tv_evidence_table *table = j->table;
+    bool has_others = !has_few_entities(j);
+    company of = {others_of(table->rows_read, table->partitions_read),
+                  others_of(table->rows_written, table->partitions_written), has_others,
+                  has_others};
 
     if (row->rate.peak_per_second >= TV_THRESHOLD(j, P02, error_per_second)) {
         *ret_severity = TV_SEVERITY_ERROR;
@@ -210,8 +229,7 @@ static bool hot_row_severity(const tv_judging *j, const tv_evidence_row *row, ke
     }
     if (row->active_seconds >= TV_THRESHOLD(j, P02, share_seconds))
         find_hot(j, portion, TV_THRESHOLD(j, P02, share), TV_THRESHOLD(j, P02, share_requests),
-                 others_of(table->rows_read, table->partitions_read),
-                 others_of(table->rows_written, table->partitions_written));
+                 &of);
     *ret_severity = TV_SEVERITY_INFO;
     return portion->hot_of != NULL;
 }
@@ -224,8 +242,7 @@ void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
 
     if (!hot_row_severity(j, row, &portion, &severity))
         return;
-    /* A table of one or two counters has nothing else to read. */
-    if (j->table->is_exact && j->table->entities_now <= 3 &&
+    if (has_few_entities(j) &&
         row->rate.sustained_per_second < TV_THRESHOLD(j, P02, warning_per_second) &&
         severity < TV_SEVERITY_ERROR)
         return;
@@ -244,6 +261,12 @@ void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
     TV_COMPARED(j, finding, P02, share);
     TV_COMPARED(j, finding, P02, share_per_second);
     TV_COMPARED(j, finding, P02, share_requests);
+    finding->cure =
+        row->reads > row->writes
+            ? TV_LIT("Keep it in the client for as long as it may be old, and read it again only "
+                     "then.")
+            : TV_LIT("Let one worker apply the changes, from a queue. A counter can be split over "
+                     "several entities, of which one is changed at random.");
     finding->cost.requests = tv_per_hour(j, row->rate.units) / 2;
 }
 

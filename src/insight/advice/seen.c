@@ -46,7 +46,7 @@ static void add_number(tv_buf *out, double number)
 }
 
 /* What is not all of it is not 100 %, and what is something is not 0 %. */
-static void add_percent(tv_buf *out, double share)
+void tv_finding_add_percent(tv_buf *out, double share)
 {
     if (share < 1 && share >= 0.995)
         tv_buf_add_lit(out, "more than 99 %");
@@ -59,7 +59,7 @@ static void add_percent(tv_buf *out, double share)
 static void add_amount(tv_buf *out, double number, bool is_share)
 {
     if (is_share)
-        add_percent(out, number);
+        tv_finding_add_percent(out, number);
     else
         add_number(out, number);
 }

@@ -34,6 +34,9 @@ void tv_finding_fill(tv_buf *out, const char *sentence, const tv_finding *findin
 /** Append 1284 as "1,284". */
 void tv_finding_add_grouped(tv_buf *out, double number);
 
+/** Append "92 %", and "more than 99 %" of what is not all. */
+void tv_finding_add_percent(tv_buf *out, double share);
+
 /** Append "40 seconds", "12 minutes" or "3 hours": whole ones. */
 void tv_finding_add_duration(tv_buf *out, int64_t seconds);
 

@@ -1,5 +1,6 @@
 #include "insight/traffic/pattern.h"
 
+#include "insight/advice/shares.h"
 #include "insight/traffic/judged.h"
 
 enum {
@@ -153,6 +154,8 @@ static bool find_wall(const tv_judged *judged, tv_pattern *ret_pattern)
     uint64_t best = 0, rows = judged->input->row_count;
     size_t times = 0;
 
+    if (rows && rows <= TV_SMALL_TABLE)
+        return false;
     for (size_t i = 0; i < judged->count; i++) {
         uint64_t total = judged->slots[i].total;
 
@@ -189,6 +192,12 @@ static bool is_passed_by(const tv_pattern *hot, const tv_pattern *frontier)
     return !hot->is_one_key && 2 * hot->minutes < frontier->minutes;
 }
 
+/* Whether it is known that there are too few entities to spread what is asked of them. */
+static bool is_few(const tv_pattern_input *input)
+{
+    return input->row_count > 0 && input->row_count <= TV_FEW_ENTITIES;
+}
+
 /* Stripes, even or uneven, where nothing stands out. */
 static size_t find_calm(const tv_pattern_input *input, const tv_judged *writes,
                         const tv_judged *reads, tv_arena *arena, tv_pattern *ret_patterns)
@@ -197,6 +206,14 @@ static size_t find_calm(const tv_pattern_input *input, const tv_judged *writes,
     tv_shares shares = tv_shares_of(&requests, arena);
     const tv_judged *each[] = {writes, reads};
 
+    if (is_few(input)) {
+        if (!tv_judged_has_enough(requests.count, requests.total))
+            return 0;
+        *ret_patterns = tv_judged_pattern(&requests, TV_PATTERN_EVEN, 0, requests.count - 1);
+        ret_patterns->share = 1;
+        ret_patterns->few = input->row_count;
+        return 1;
+    }
     for (size_t i = 0; i < 2; i++) {
         tv_shares own;
 
@@ -213,6 +230,7 @@ static size_t find_calm(const tv_pattern_input *input, const tv_judged *writes,
 size_t tv_patterns_find(const tv_pattern_input *input, tv_pattern ret_patterns[TV_PATTERNS_MAX])
 {
     tv_judged inserts, writes, reads, scanned;
+    bool may_be_hot = !is_few(input);
     tv_shares shares;
     tv_arena arena;
     size_t count = 0;
@@ -226,11 +244,11 @@ size_t tv_patterns_find(const tv_pattern_input *input, tv_pattern ret_patterns[T
     shares = tv_shares_of(&inserts, &arena);
     count += tv_frontier_find(&inserts, &shares, &ret_patterns[count]);
     shares = tv_shares_of(&writes, &arena);
-    count += tv_shares_find_hot(&shares, &ret_patterns[count]);
+    count += may_be_hot && tv_shares_find_hot(&shares, &ret_patterns[count]);
     if (count == 2 && is_passed_by(&ret_patterns[1], &ret_patterns[0]))
         count--;
     shares = tv_shares_of(&reads, &arena);
-    count += tv_shares_find_hot(&shares, &ret_patterns[count]);
+    count += may_be_hot && tv_shares_find_hot(&shares, &ret_patterns[count]);
     count += find_wall(&scanned, &ret_patterns[count]);
     if (count == 0)
         count = find_calm(input, &writes, &reads, &arena, ret_patterns);

@@ -4,14 +4,15 @@
  * compare, which are cut by the load and so always look even.  The answer is the same whatever
  * picture is drawn of the columns.
  *
- *     even       no partition stands out: it may have a half, but not three times the others' mean
+ *     even       no partition stands out: it may have a half, but not three times the others' mean;
+ *                or there are no more than three entities, which have nothing to spread
  *     uneven     the same, but one has a quarter or more and three times that mean
  *     stripes    the total repeats itself (autocorrelation above 0.6)
  *     hot line   a partition with half of the reads or writes, or an entity with a quarter, and
  *                three times the others' mean (advice/shares.h), for three slots
  *     rising,    new entities go behind (before) those of the slot before, for three slots; or the
  *     falling    partition that has nearly all of them is ever a greater (smaller) one
- *     wall       a slot in which nine tenths of the table were scanned
+ *     wall       a slot in which nine tenths of the table were scanned, unless it is a small one
  *
  * Slots in which hardly anything happened are left out: they say nothing about keys.
  */
@@ -56,6 +57,7 @@ typedef struct tv_pattern {
                                    the table: wall, 0 when its size is not known */
     uint32_t period;            /* of stripes, in minutes */
     size_t times;               /* slots like it: wall */
+    uint64_t few;               /* even: all entities there are, where so few cannot be spread */
     bool is_one_key;            /* a hot line that no split can cure */
     bool is_now;                /* it is there in the last slot that has traffic */
 } tv_pattern;

@@ -1,6 +1,7 @@
 /* What is said about a pattern. */
 #include "insight/traffic/pattern.h"
 
+#include "insight/advice/seen.h"
 #include "store/engine/key.h"
 
 static const struct {
@@ -69,33 +70,57 @@ static void add_wall(const tv_pattern *pattern, tv_buf *out)
     add_time(pattern->minute, out);
     tv_buf_add_lit(out, " read every part of the keys");
     if (pattern->times > 1)
-        tv_buf_printf(out, "; there are %zu such slots", pattern->times);
+        tv_buf_printf(out, ", and %zu other%s", pattern->times - 1,
+                      pattern->times > 2 ? "s at other times" : " at another time");
     tv_buf_add_char(out, '.');
+}
+
+/* "all of the writes", "92 % of the writes". */
+static void add_share(const tv_pattern *pattern, tv_buf *out)
+{
+    if (pattern->share >= 1)
+        tv_buf_add_lit(out, "all");
+    else
+        tv_finding_add_percent(out, pattern->share);
+    tv_buf_printf(out, " of the %s", tv_traffic_measure_name(pattern->measure));
+}
+
+static void add_even(const tv_pattern *pattern, tv_buf *out)
+{
+    if (pattern->few == 1) {
+        tv_buf_add_lit(out, "The table has one entity: there is nothing to spread.");
+    } else if (pattern->few) {
+        tv_buf_printf(out, "The table has %llu entities: there is nothing to spread.",
+                      (unsigned long long)pattern->few);
+    } else {
+        tv_buf_add_lit(out, "Even: no partition has more than ");
+        tv_finding_add_percent(out, pattern->share);
+        tv_buf_add_lit(out, " of the requests.");
+    }
 }
 
 static void add_end(const tv_pattern *pattern, tv_buf *out)
 {
     bool is_rising = pattern->kind == TV_PATTERN_RISING;
 
-    tv_buf_printf(out, "New entities go to the %s of the table: %.0f %% of the inserts ",
-                  is_rising ? "end" : "beginning", pattern->share * 100);
+    tv_buf_printf(out, "New entities go to the %s of the table: ", is_rising ? "end" : "beginning");
+    add_share(pattern, out);
+    tv_buf_add_char(out, ' ');
     add_span(pattern, out);
     tv_buf_printf(out, " lie %s those of the slot before.", is_rising ? "behind" : "in front of");
 }
 
 void tv_pattern_describe(const tv_pattern *pattern, tv_arena *arena, tv_buf *out)
 {
-    const char *measure = tv_traffic_measure_name(pattern->measure);
-
     switch (pattern->kind) {
     case TV_PATTERN_EVEN:
-        tv_buf_printf(out, "Even: no partition has more than %.0f %% of the requests.",
-                      pattern->share * 100);
+        add_even(pattern, out);
         break;
     case TV_PATTERN_UNEVEN:
         add_whose(pattern, arena, out);
-        tv_buf_printf(out, " has %.0f %% of the %s, the largest share.", pattern->share * 100,
-                      measure);
+        tv_buf_add_lit(out, " has ");
+        add_share(pattern, out);
+        tv_buf_printf(out, "%s.", pattern->share >= 1 ? "" : ", the largest share");
         break;
     case TV_PATTERN_STRIPES:
         tv_buf_printf(out, "Traffic comes every %u minutes, evenly over the keys.",
@@ -103,7 +128,9 @@ void tv_pattern_describe(const tv_pattern *pattern, tv_arena *arena, tv_buf *out
         break;
     case TV_PATTERN_HOT_LINE:
         add_whose(pattern, arena, out);
-        tv_buf_printf(out, " has %.0f %% of the %s, ", pattern->share * 100, measure);
+        tv_buf_add_lit(out, " has ");
+        add_share(pattern, out);
+        tv_buf_add_lit(out, ", ");
         add_span(pattern, out);
         tv_buf_printf(out, ".%s", pattern->is_one_key ? " One key cannot be split." : "");
         break;

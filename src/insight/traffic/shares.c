@@ -242,10 +242,10 @@ static run run_from(const tv_shares *shares, const tv_share_top *tops, double le
     return r;
 }
 
-/* The heaviest run of slots in which the same has `least`, and three times the mean of the others;
- * or all, if that `may_be_alone`. */
+/* The heaviest run of slots in which the same has `least`, and three times the mean of the others,
+ * or nearly all, where it `has_others` that have nothing. */
 static bool find_run(const tv_shares *shares, const tv_share_top *tops, double least,
-                     bool may_be_alone, run *ret_run)
+                     bool has_others, run *ret_run)
 {
     bool is_found = false;
     run r;
@@ -253,7 +253,7 @@ static bool find_run(const tv_shares *shares, const tv_share_top *tops, double l
     for (size_t i = 0; i < shares->judged->count; i = r.last + 1) {
         r = run_from(shares, tops, least, i);
         if (!tv_judged_has_enough(r.last - i + 1, (uint64_t)r.total) ||
-            !(tv_share_is_hot(r.own / r.total, least, r.count) || (may_be_alone && r.count < 2)) ||
+            !tv_share_is_hot(r.own / r.total, least, r.count, has_others) ||
             (is_found && r.own <= ret_run->own))
             continue;
         *ret_run = r;
@@ -306,15 +306,15 @@ bool tv_shares_find_even(const tv_shares *shares, tv_pattern *ret_pattern)
     const tv_judged *judged = shares->judged;
     double least = shares->largest_share, most = shares->largest_share_max;
     bool is_alone = shares->partition_count < 2;
-    bool is_uneven =
-        is_alone ? least >= TV_SHARE_OF_PARTITION
-                 : tv_share_is_hot(least, TV_SHARE_OF_PARTITION / 2, shares->partition_count);
+    bool is_uneven = is_alone ? least >= TV_SHARE_OF_PARTITION
+                              : tv_share_is_hot(least, TV_SHARE_OF_PARTITION / 2,
+                                                shares->partition_count, false);
 
     if (!tv_judged_has_enough(judged->count, judged->total))
         return false;
     /* What may have much, or not. */
     if (!is_uneven &&
-        (is_alone || tv_share_is_hot(most, TV_SHARE_OF_PARTITION, shares->partition_count)))
+        (is_alone || tv_share_is_hot(most, TV_SHARE_OF_PARTITION, shares->partition_count, false)))
         return false;
     *ret_pattern = tv_judged_pattern(judged, is_uneven ? TV_PATTERN_UNEVEN : TV_PATTERN_EVEN, 0,
                                      judged->count - 1);

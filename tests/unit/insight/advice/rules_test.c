@@ -519,6 +519,7 @@ TEST(rules_and_the_map_name_the_same_shares)
 
     CHECK(params.value[TV_PARAM_P01_share] == TV_SHARE_OF_PARTITION);
     CHECK(params.value[TV_PARAM_P02_share] == TV_SHARE_OF_ENTITY);
+    CHECK(params.value[TV_PARAM_ALL_small_table] == TV_SMALL_TABLE);
 }
 
 TEST(no_evidence_is_no_finding)

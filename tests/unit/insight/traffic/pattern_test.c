@@ -231,7 +231,7 @@ TEST(pictures_have_their_names_and_words)
         {"two alike", two_alike, WRITES, BOTH, "even ",
          "Even: no partition has more than 50 % of the requests."},
         {"one that is alone", alone, WRITES, BOTH, "uneven ",
-         "Partition 'p17' has 100 % of the writes, the largest share."},
+         "Partition 'p17' has all of the writes."},
         {"one with a third", warm, WRITES, BOTH, "uneven ",
          "Partition 'p17' has 34 % of the writes, the largest share."},
         {"a hot partition", hot_since_40, WRITES, BOTH, "hot-line ",
@@ -243,10 +243,10 @@ TEST(pictures_have_their_names_and_words)
         {"a hot entity", hot_since_40, READS, ENTITY, "hot-line ",
          "Entity 'p17' / 'm' has 55 % of the reads, since 00:40 UTC. One key cannot be split."},
         {"append", append, INSERTS, BOTH, "rising ",
-         "New entities go to the end of the table: 100 % of the inserts since 00:00 UTC lie behind "
+         "New entities go to the end of the table: all of the inserts since 00:00 UTC lie behind "
          "those of the slot before."},
         {"prepend", prepend, INSERTS, BOTH, "falling ",
-         "New entities go to the beginning of the table: 100 % of the inserts since 00:00 UTC lie "
+         "New entities go to the beginning of the table: all of the inserts since 00:00 UTC lie "
          "in front of those of the slot before."},
         {"append, and some before it", append_and_old, INSERTS, BOTH, "rising ", NULL},
         {"no end of the table", append_and_strays, INSERTS, BOTH, "hot-line ", NULL},

@@ -116,6 +116,51 @@ static void hot_row_read(void)
     get(is_hot ? "counter" : sensor(), is_hot ? "visits" : any_row());
 }
 
+static void only_row_read(void)
+{
+    get("counter", "visits");
+}
+
+static void only_row_written(void)
+{
+    write_row("counter", "total", false);
+}
+
+/* Departments: six, of which one is read by all. */
+static void one_of_six(void)
+{
+    get("all", made % 10 == 0 ? text("d%d", (int)(t_random() % 5)) : "sales");
+}
+
+static void only_one_of_six(void)
+{
+    get("all", "sales");
+}
+
+static void only_entity(void)
+{
+    if (made % 2)
+        write_row("counter", "total", false);
+    else
+        get("counter", "total");
+}
+
+static void one_of_two(void)
+{
+    get("all", made % 10 == 0 ? "a" : "b");
+}
+
+/* Of fifty partitions one is asked for. */
+static void only_partition_read(void)
+{
+    get("s07", any_row());
+}
+
+static void only_partition_written(void)
+{
+    write_row("s07", any_row(), false);
+}
+
 static void even(void)
 {
     write_row(sensor(), any_row(), made % 2 == 0);
@@ -222,6 +267,56 @@ static const struct kind {
      SOON_S,
      600,
      NULL},
+    {"one entity of many, read",
+     only_row_read,
+     {1, 5, 20},
+     "hot-line reads counter visits",
+     "P02",
+     SOON_S,
+     600,
+     NULL},
+    {"one entity of many, written",
+     only_row_written,
+     {1, 5, 20},
+     "hot-line writes counter total",
+     "P02",
+     SOON_S,
+     600,
+     NULL},
+    {"90 % for one of six",
+     one_of_six,
+     {1, 5, 20},
+     "hot-line reads all sales",
+     "P02",
+     SOON_S,
+     600,
+     NULL},
+    {"all for one of six",
+     only_one_of_six,
+     {1, 5, 20},
+     "hot-line reads all sales",
+     "P02",
+     SOON_S,
+     600,
+     NULL},
+    {"the only entity", only_entity, {1, 5, 20}, "even", "", SOON_S, 600, NULL},
+    {"90 % for one of two", one_of_two, {1, 5, 20}, "even", "", SOON_S, 600, NULL},
+    {"one partition of many, read",
+     only_partition_read,
+     {1, 5, 20},
+     "uneven reads s07",
+     "P01",
+     SOON_S,
+     600,
+     NULL},
+    {"one partition of many, written",
+     only_partition_written,
+     {1, 5, 20},
+     "uneven writes s07",
+     "P01",
+     SOON_S,
+     600,
+     NULL},
     {"stripes", every_fifth_minute, {5, 20}, "stripes", "", 20 * 60, 40 * 60, NULL},
     {"table scans", table_scan, {1, 5, 20}, "wall", "Q01", SOON_S, 600, NULL},
     {"even", even, {1, 5, 20}, "even", "", SOON_S, 600, NULL},
@@ -263,6 +358,14 @@ static tv_buf names_of(const tv_view *view)
     return names;
 }
 
+static uint64_t entities_now(void)
+{
+    return kind->make == only_entity                                   ? 1
+           : kind->make == one_of_two                                  ? 2
+           : kind->make == one_of_six || kind->make == only_one_of_six ? 6
+                                                                       : 5000;
+}
+
 static tv_buf map_says(uint32_t minute)
 {
     tv_view_query query = {.account = TV_LIT("acct"),
@@ -271,7 +374,7 @@ static tv_buf map_says(uint32_t minute)
                            .from = START,
                            .to = minute,
                            .buckets_max = 24,
-                           .row_count = 5000};
+                           .row_count = entities_now()};
     tv_view view;
     tv_buf names;
 
@@ -289,7 +392,8 @@ static tv_buf rules_say(void)
                                       {TV_RULE_P02, TV_RULE_P02},
                                       {TV_RULE_P04, TV_RULE_P05},
                                       {TV_RULE_Q01, TV_RULE_Q01}};
-    bool is_alone = kind->make == append || kind->make == prepend || kind->make == one_partition;
+    bool is_alone = kind->make == append || kind->make == prepend || kind->make == one_partition ||
+                    entities_now() < 5000;
     tv_params params = tv_params_default(TV_EVIDENCE_LIVE);
     tv_buf names = TV_BUF_EMPTY;
     tv_evidence *evidence;
@@ -299,7 +403,7 @@ static tv_buf rules_say(void)
     tv_arena_init(&judging);
     tv_watch_fold(watch);
     evidence = tv_watch_take(watch, &judging, NULL);
-    evidence->tables[0].entities_now = 5000;
+    evidence->tables[0].entities_now = entities_now();
     evidence->tables[0].is_exact = true;
     evidence->tables[0].partitions_now = is_alone ? 1 : 50;
     found = tv_rules_judge(&judging, evidence, &params);

@@ -41,17 +41,26 @@ def entity(partition, row, **properties):
 
 
 class Case:
-    """Of a proposal with `pattern`, or of a rule without one.  `steps` are (function, arguments, what
-    becomes of it), `rows` what is there in the end, `c` what driver.c must know of the code,
-    `given` what is there before."""
+    """Of a proposal with `pattern`, or of a rule.  `steps` are (function, arguments, what becomes of it;
+    None: anything), `rows` what is there in the end, `c` what driver.c must know of the code, `given` what
+    is there before.  Where a function has the name `behind`, the driver deletes the entity by itself."""
 
-    def __init__(self, what, traffic, pattern, steps, rows, promises=(), c="", given=()):
-        self.what, self.traffic, self.pattern, self.given = what, traffic, pattern, given
+    def __init__(self, what, traffic, pattern, steps, rows, promises=(), c="", given=(), targets=None, put_in=None):
+        self.put_in = put_in  # a section of cures/ in the place of another
+        self.what, self.traffic, self.pattern, self.given, self.targets = what, traffic, pattern, given, targets
         self.steps, self.rows, self.promises, self.c = steps, rows, promises, c
 
 
 ANN = entity("p", "1", Email="ann@x", Name="Ann")
 BOB = entity("p", "2", Email="bob@x", Name="Bob")
+
+
+def named(row, value):
+    """With a Name of any type: of a whole number, Int64 where Int32 has no room."""
+    e = entity("p", str(row))
+    if isinstance(value, int) and value >= 1 << 31:
+        return {**e, "Name": str(value), "Name@odata.type": "Edm.Int64"}
+    return e if value is None else {**e, "Name": value}
 
 
 def in_due(day):
@@ -213,13 +222,13 @@ CASES = [
          [("insert", [entity("p", f"n{n}x", Name=str(n))], "ok") for n in (9, 10, 100, 1234567)] +
          [("find", ["p", "n9x", "n100x"], ["n000009x", "n000010x"])],
          [("p", "n000009x", "9"), ("p", "n000010x", "10"), ("p", "n000100x", "100"), ("p", "n1234567x", "1234567")],
-         [], "widened"),
+         [], "sorted"),
     Case("numbers in PartitionKeys",
          ["load People 300x1 pk={k}", "5@1s query People \"PartitionKey ge '10' and PartitionKey lt '20'\""],
          "padded-number",
          [("insert", [entity(str(n), "r")], "ok") for n in (9, 10, 100)] +
          [("find", ["9", "11"], ["r", "r"])],
-         [("000009", "r", None), ("000010", "r", None), ("000100", "r", None)], [], "widened_partition"),
+         [("000009", "r", None), ("000010", "r", None), ("000100", "r", None)], [], "sorted_partition"),
     Case("a counter that writers collide on",
          ["load People 1x1 Count=1", "5@10ms {", "c8: read People p000 r00000", "c8: merge People p000 r00000 Count={rand:1000}", "}"],
          "split-counter",
@@ -242,6 +251,78 @@ CASES = [
     Case("walks that are left", ["load People 1x3100", "4@10s pages 3 People \"PartitionKey eq 'p000'\"", "wait 10s"], "C01",
          [("first", ["PartitionKey eq 'p'", 2], ["a", "a_1"]), ("first", ["PartitionKey eq 'p'", 9], ["a", "a_1", "a_2", "b"])],
          None, [], "top"),
+    Case("old data that is searched for", ["load People 10x120", "wait 65m", "sweep People \"Timestamp lt datetime'{now-1h}'\""], "W02",
+         [("insert", [entity("p", "1"), {"time": "2026-01-05T00:00:00Z"}], "ok"),
+          ("insert", [entity("p", "2"), {"time": "2026-01-05T23:59:59Z"}], "ok"),
+          ("insert", [entity("p", "2"), {"time": "2026-01-05T23:59:59Z"}], "409"),
+          ("insert", [entity("p", "3"), {"time": "2026-01-06T00:00:00Z"}], "ok"),
+          ("find", [{"time": "2026-01-05T12:00:00Z"}, "PartitionKey eq 'p'"], ["1", "2"]),
+          ("find", [{"time": "2026-01-06T12:00:00Z"}, "PartitionKey eq 'p'"], ["3"]),
+          ("drop_before", [{"time": "2026-01-06T12:00:00Z"}], "ok"),
+          ("find", [{"time": "2026-01-06T12:00:00Z"}, "PartitionKey eq 'p'"], ["3"]),
+          ("insert", [entity("p", "1"), {"time": "2026-01-05T00:00:00Z"}], "ok"),
+          ("find", [{"time": "2026-01-05T12:00:00Z"}, "PartitionKey eq 'p'"], ["1"]),
+          ("drop_before", [{"time": "2026-01-07T00:00:00Z"}], "ok")],
+         [("p", "old", None)], ["one table for each day: {Table}{yyyyMMdd}"], "period", [entity("p", "old")]),
+    # Of older data there is a table for each week or month: no traffic is so old, but the text is put in.
+    *[Case(f"old data, a table for each {period}", ["load People 10x120", "wait 65m", "sweep People \"Timestamp lt datetime'{now-1h}'\""], "W02",
+           [("insert", [entity("p", day), {"time": f"2026-{day}T12:00:00Z"}], "ok") for day in ("01-31", "02-01", "02-02", "02-28", "03-01")] +
+           [("find", [{"time": "2026-02-05T00:00:00Z"}, "PartitionKey eq 'p'"], found),
+            ("drop_before", [{"time": "2026-02-28T00:00:00Z"}], "ok"),
+            ("find", [{"time": "2026-02-26T00:00:00Z"}, "PartitionKey eq 'p'"], left),
+            ("drop_before", [{"time": "2027-01-01T00:00:00Z"}], "ok")], None, [], "period", put_in=("period_day", f"period_{period}"))
+      for period, found, left in [("week", ["02-02"], ["02-28", "03-01"]), ("month", ["02-01", "02-02", "02-28"], ["02-01", "02-02", "02-28"])]],
+    Case("batches over partitions", ["batch People insert 2 p{j:03} a"], "W05",
+         [("write", [[entity("p", "1"), entity("q", "1"), entity("p", "2")]], "ok")], [("p", "1", None), ("p", "2", None), ("q", "1", None)],
+         [], "batch"),
+    Case("RowKeys that are joined by or", ["load People 1x1100", "5@1s many People p000 2"], "Q05",
+         [("find", [[["p", "a"], ["p", "none"], ["p", "b"]]], ["a", "b"]), ("find", [[]], []),
+          ("find", [[["many", f"{n:04}"] for n in range(40)]], [f"{n:04}" for n in range(40)])], None, [], "points"),
+    Case("PartitionKeys that are joined by or", ["load People 10x10", "5@1s query People \"PartitionKey eq 'p001' or PartitionKey eq 'p002'\""],
+         "Q05", [("find", [["p", "none", "q"]], ["a", "a_1", "a_2", "b", "c"])], None, [], "partitions"),
+    Case("many RowKeys", ["load People 1x100", "many People p000 16"], "Q06",
+         [("find", [[["p", "a"], ["p", "none"], ["p", "b"]]], ["a", "b"])], None, [], "points"),
+    Case("many comparisons", ["load People 1x100 A={i}", "query People \"PartitionKey eq 'p000' and (" +
+                              " or ".join(f"A eq {n}" for n in range(16)) + ")\""], "Q06",
+         [("find", ["PartitionKey eq 'many'", [f"RowKey eq '{n:04}'" for n in range(40)]], [f"{n:04}" for n in range(40)]),
+          ("find", ["", ["RowKey eq 'a'", "RowKey eq 'c'"]], ["a", "c"])], None, [], "several"),
+    Case("a whole table that is read again and again", ["load People 1x20", "3@1m walk People"], "Q10",
+         [("find", [600], ["1", "2"]), ("behind", ["p", "1"], "ok"), ("find", [600], ["1", "2"]), ("find", [0], ["2"]),
+          ("change", [entity("p", "3", Name="new")], "ok"), ("find", [600], ["2", "3"])],
+         [("p", "2", None), ("p", "3", "new")], [], "kept_table", [entity("p", "1"), entity("p", "2")]),
+    Case("an entity that is read often", ["load People 4x5 Html={16KiB}", "35@1s {", "4@0 get People p001 r00001", "4@0 get People p{rand:4:03} r{rand:5:05}", "}"],
+         "P02", [("get", ["p", "1", 600], ["1"]), ("behind", ["p", "1"], "ok"), ("get", ["p", "1", 600], ["1"]), ("get", ["p", "1", 0], "404"),
+                 ("change", [entity("p", "1", Name="new")], "ok"), ("get", ["p", "1", 600], ["1"])],
+         [("p", "1", "new"), ("p", "2", None)], [], "kept", [entity("p", "1"), entity("p", "2")]),
+    *[Case(f"values of which most are {kind}", [f"load People 1x80 Name={most}", f"load People 1x20 rk=r9{{i:04}} Name={other}"], "D03",
+           [("rewrite", [], str(left))], [("p", str(n), value) for n, value in enumerate(now)], [], "rewrite", [named(n, value) for n, value in enumerate(was)])
+      for kind, most, other, left, was, now in [
+          ("Int32", "5", "7L", 1, [5, 7 << 40, "8", None], [5, str(7 << 40), 8, None]),
+          ("Int64", "7L", "5", 1, [7 << 40, 5, "six", None], [str(7 << 40), "5", "six", None]),
+          ("String", "n5", "5", 0, ["a", 5, 7 << 40], ["a", "5", str(7 << 40)]),
+          ("Double", "1.5D", "5", 1, [1.5, 5, "2.25", "x"], [1.5, 5, 2.25, "x"])]],
+    Case("dates with the day first", ["load People 1x100 rk={day:dd.MM.yyyy}", "5@1s query People \"PartitionKey eq 'p000' and RowKey ge '01.02.2026' and RowKey lt '01.03.2026'\""],
+         "K02", [("insert", [entity("p", row)], "ok") for row in ("31.01.2026", "01.02.2026 a", "28.02.2026", "01.03.2026")] +
+         [("find", ["p", "01.02.2026", "01.03.2026"], ["2026-02-01 a", "2026-02-28"])],
+         [("p", row, None) for row in ("2026-01-31", "2026-02-01 a", "2026-02-28", "2026-03-01")], [], "sorted"),
+    Case("a range of random ids", ["load People 1x100 rk={guid}", "5@1s query People \"PartitionKey eq 'p000' and RowKey ge '8' and RowKey lt 'c'\""],
+         "K03", [("insert", [entity("p", "f1"), "2026-01"], "ok"), ("insert", [entity("p", "a2"), "2026-02"], "ok"),
+                 ("insert", [entity("p", "c3"), "2026-03"], "ok"), ("find", ["p", "2026-01", "2026-03"], ["2026-01_f1", "2026-02_a2"])],
+         [("p", "2026-01_f1", None), ("p", "2026-02_a2", None), ("p", "2026-03_c3", None)], [], "led"),
+    Case("RowKeys in two cases", ["load People 1x50 rk=A{i:04}", "load People 1x50 rk=b{i:04}",
+                                  "10@1s query People \"PartitionKey eq 'p000' and RowKey ge 'a' and RowKey lt 'c'\""], "K03",
+         [("insert", [entity("p", row)], "ok") for row in ("A1", "b2", "C3")] +
+         [("find", ["p", "A", "c"], ["a1", "b2"]), ("get", ["p", "B2"], ["b2"])],
+         [("p", row, None) for row in ("a1", "b2", "c3")], [], "lowered"),
+    Case("a table that is counted again and again", ["load People 1x20", "3@1m walk People $select=PartitionKey,RowKey"], "Q10",
+         [("find", [600], ["1"]), ("find", [0], ["1"])], None, [], "kept_table", [entity("p", "1", Name="n")]),
+    Case("requests that are repeated at once", ["c5: again 4 5ms insert People p000 r{i}"], "C03",
+         [("get", ["p", "a"], ["a"]), ("get", ["p", "none"], "404")], None, [], "backoff", targets="partition:1"),
+    Case("entities near a limit", ["wide People p w 240"], "D01",
+         [("put", [entity("p", "1", **{f"P{n:03}": n for n in range(500)})], "ok"),
+          ("get", ["p", "1"], ["1:" + ",".join(f"P{n:03}" for n in range(500))]),
+          ("put", [entity("p", "1", **{f"P{n:03}": n for n in range(150)})], "ok"),
+          ("get", ["p", "1"], ["1:" + ",".join(f"P{n:03}" for n in range(150))])], None, [], "wide_select"),
     Case("pages that nobody goes on with", ["load People 1x1100", "6@1m pages 1 People \"PartitionKey eq 'p000'\""], "C02",
          [("find", ["PartitionKey eq 'many'"], [f"{n:04}" for n in range(1005)])], None, [], "pages"),
 ]
@@ -250,24 +331,40 @@ CASES = [
 GIVEN = {
     "deletes": [entity("p", f"{n:03}") for n in range(105)] + [entity("q", "1")],
     "pages": [entity("many", f"{n:04}") for n in range(1005)],
+    "points": [entity("p", "a"), entity("p", "b"), *[entity("many", f"{n:04}") for n in range(40)]],
+    "several": [entity("p", "a"), entity("q", "c"), *[entity("many", f"{n:04}") for n in range(40)]],
+    "partitions": [entity("p", "a"), entity("p", "a_1"), entity("p", "a_2"), entity("p", "b"), entity("q", "c")],
+    "backoff": [entity("p", "a")],
 } | dict.fromkeys(["range", "select", "top"],
                   [entity("p", row, Name="x", Other=1) for row in ("a", "a_1", "a_2", "b")])
 
 
 # --- running
 
-def take_code(case, admin, traffic, wait_for_sample):
+def take_code(case, admin, traffic, wait_for_sample, account):
     """The proposal of the finding and {language: code}, as the server has them."""
     mark = admin.ask("POST", "/advice/marks")["mark"]
     traffic.run(case.traffic)
     name = traffic.table_name("People")
-    wait_for_sample(admin, ACCOUNT, name)
-    answer = admin.ask("GET", f"/advice?account={ACCOUNT}&table={name}&since={mark}")
+    wait_for_sample(admin, account, name)
+    answer = admin.ask("GET", f"/advice?account={account}&table={name}&since={mark}")
     for finding in answer["findings"]:
         cure = finding["cure"]
         if case.pattern in (finding["code"], cure.get("proposal", {}).get("pattern")):
             return cure.get("proposal", {"notes": []}), {code["language"]: code["text"] for code in cure["code"]}
     raise AssertionError(f"no {case.pattern} is proposed: {answer['findings']}")
+
+
+def section(language, name):
+    """A text of the sources."""
+    file = ROOT / "src/insight/advice/cures" / f"{language.lower().replace('#', 'sharp')}.txt"
+    return file.read_text().split(f"=== {name}\n")[1].split("\n=== ")[0].strip("\n")
+
+
+def put_in(code, old, new):
+    for language, text in code.items():
+        assert section(language, old) in text, (language, old, text)
+    return {language: text.replace(section(language, old), section(language, new)) for language, text in code.items()}
 
 
 def output(*command, **options):
@@ -324,9 +421,14 @@ def wait_compiler(compiler):
         raise AssertionError(f"{compiler.args}: {said}")
 
 
+def flatten(arguments):
+    for one in arguments:
+        yield from flatten(one) if isinstance(one, list) else [one]
+
+
 def words_of(function, *arguments):
     """A step for driver.c: lists are arguments of their own, times are texts."""
-    flat = [each for one in arguments for each in (one if isinstance(one, list) else [one])]
+    flat = list(flatten(arguments))
     texts = [one["time"] if isinstance(one, dict) and "time" in one else
              one if isinstance(one, str) else json.dumps(one) for one in flat]
     return [function, str(len(texts)), *texts]
@@ -383,7 +485,7 @@ def check_language(language, cases, codes, server, folder, run, suffix):
     for n, (case, told) in enumerate(zip(cases, run(folder, cases, codes, server.connection_string))):
         for (function, arguments, wanted), got in zip(case.steps, told, strict=True):
             got = list(map(without_time, got)) if case.c == "log" and isinstance(got, list) else got
-            if got != wanted:
+            if wanted is not None and got != wanted:
                 problems.append(f"{language}, {case.what}: {function} {json.dumps(arguments)} "
                                 f"gives {got}, not {wanted}")
         rows = rows_of(client, f"Steps{suffix}{n}")
@@ -416,7 +518,7 @@ def check_order(admin, server, make_traffic, folder):
     """The code in the language of the SDK that the scans came from is first."""
     problems = []
     for n, (language, scan) in enumerate(SCANS.items()):
-        traffic = make_traffic(len(CASES) + n)
+        traffic = make_traffic(len(CASES) + n, ACCOUNT)
         traffic.run(["load People 1x100 Email=u{i}@x"])
         name = traffic.table_name("People")
         for wanted in ([], [language]):
@@ -450,13 +552,15 @@ def check_texts(case, proposal, code):
     return problems
 
 
-def run(server, admin, make_traffic, wait_for_sample, languages=LANGUAGES):
-    """What is wrong, by lines; `languages` are {name: (how its code is run, how its files end)}."""
+def run(server, admin, make_traffic, wait_for_sample, languages, accounts):
+    """What is wrong, by lines; `languages` are {name: (how its code is run, how its files end)}, `accounts`
+    {scalability targets: name}."""
     problems, codes = [], []
     for n, case in enumerate(CASES):
-        proposal, code = take_code(case, admin, make_traffic(n), wait_for_sample)
+        account = accounts[case.targets]
+        proposal, code = take_code(case, admin, make_traffic(n, account), wait_for_sample, account)
         problems += check_texts(case, proposal, code)
-        codes.append(code)
+        codes.append(put_in(code, *case.put_in) if case.put_in else code)
     with tempfile.TemporaryDirectory(prefix="tavola-cures-") as name:
         for language, how in languages.items():
             problems += check_language(language, CASES, codes, server, pathlib.Path(name), *how)

@@ -68,13 +68,15 @@ def quoted(key):
 
 
 def properties_of(words, fill):
-    """Age={i} is an Int32, Age={i}L an Int64, everything else a String."""
+    """Age={i} is an Int32, Age={i}L an Int64, Age=1.5D a Double, everything else a String."""
     entity = {}
     for word in words:
         name, _, value = word.partition("=")
         value = fill.text(value)
         if re.fullmatch(r"\d{1,9}", value):
             entity[name] = int(value)
+        elif re.fullmatch(r"\d+\.\d+D", value):
+            entity[name] = float(value[:-1])
         elif re.fullmatch(r"\d+L", value):
             entity[name] = value[:-1]
             entity[f"{name}@odata.type"] = "Edm.Int64"

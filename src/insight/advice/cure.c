@@ -123,9 +123,12 @@ static const struct {
     const char *section;
     bool is_scan; /* C has its helper */
 } plain[] = {
-    {TV_RULE_Q03, "range", true},  {TV_RULE_Q08, "range", true},  {TV_RULE_Q09, "select", true},
-    {TV_RULE_C01, "top", true},    {TV_RULE_C02, "pages", true},  {TV_RULE_W01, "deletes", false},
+    {TV_RULE_Q03, "range", true},  {TV_RULE_Q08, "range", true},
+    {TV_RULE_Q09, "select", true}, {TV_RULE_C01, "top", true},
+    {TV_RULE_C02, "pages", true},  {TV_RULE_W01, "deletes", false},
     {TV_RULE_W03, "batch", false}, {TV_RULE_W04, "batch", false},
+    {TV_RULE_W05, "batch", false}, {TV_RULE_C03, "backoff", false},
+    {TV_RULE_D01, "wide", false},  {TV_RULE_Q10, "kept_table", false},
 };
 
 static void add_plain(tv_cure *c)
@@ -141,6 +144,47 @@ static void add_plain(tv_cure *c)
     }
 }
 
+/* Some sections, without anything that is made for their keys. */
+static void add_sections(tv_cure *c, const char *const *sections)
+{
+    tv_cure_add_section(c, "head");
+    for (; *sections; sections++)
+        tv_cure_add_section(c, *sections);
+    tv_cure_add_section(c, "foot");
+}
+
+#define ADD_SECTIONS(c, ...) add_sections((c), (const char *const[]){__VA_ARGS__, NULL})
+
+/* Many comparisons joined by or: points, partitions, or whatever they are. */
+static void add_list(tv_cure *c)
+{
+    if (c->view.has_row_list && c->view.fixes_partition)
+        ADD_SECTIONS(c, "points");
+    else if (c->view.has_partition_list && c->view.has_row && !c->view.has_row_range)
+        ADD_SECTIONS(c, "points");
+    else if (c->view.has_partition_list)
+        ADD_SECTIONS(c, "partitions");
+    else
+        ADD_SECTIONS(c, "several");
+}
+
+/* One type of those that a value has, when all of them can be written as each other. */
+static void add_rewrite(tv_cure *c)
+{
+    static const struct {
+        const char *type, *section;
+    } types[] = {{"Edm.String", "rewrite_string"},
+                 {"Edm.Int32", "rewrite_int32"},
+                 {"Edm.Int64", "rewrite_int64"},
+                 {"Edm.Double", "rewrite_double"}};
+    tv_slice most = tv_cure_text_of(c, "mostly");
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (tv_slice_eq(most, tv_slice_of(types[i].type)))
+            ADD_SECTIONS(c, "rewrite", types[i].section, "rewrite_all");
+    }
+}
+
 /* Keys that have other parts than now. */
 static void add_moved(tv_cure *c, const char *section)
 {
@@ -152,15 +196,64 @@ static void add_moved(tv_cure *c, const char *section)
     tv_cure_add_section(c, "foot");
 }
 
-/* Keys that are made of what a key is now. */
-static void add_reformed(tv_cure *c, const char *section, const char *more)
+/* Keys that are made sortable: by a function, and then as all such. */
+static void add_sorted(tv_cure *c, const char *sortable)
 {
     tv_cure_add_section(c, "head");
     tv_cure_add_section(c, "key_size");
     tv_cure_add_section(c, "insert_under");
-    tv_cure_add_section(c, section);
-    tv_cure_add_section(c, more);
+    tv_cure_add_section(c, sortable);
+    tv_cure_add_section(c, "sorted_scan");
+    tv_cure_add_section(c, "sorted_insert");
+    tv_cure_add_section(c, tv_cure_is_of_rows(c) ? "sorted_row" : "sorted_partition");
     tv_cure_add_section(c, "foot");
+}
+
+/* Keys without an order that is of use: one case, or something that leads. */
+static void add_ordered(tv_cure *c)
+{
+    if (!tv_slice_eq(tv_cure_text_of(c, "class"), TV_LIT("GUID"))) {
+        add_sorted(c, "lowered");
+        return;
+    }
+    ADD_SECTIONS(c, "key_size", "insert_under", "sorted_scan", "led",
+                 tv_cure_is_of_rows(c) ? "led_row" : "led_partition");
+}
+
+/* Rules whose cure depends on what they have found. */
+static void add_by_rule(tv_cure *c)
+{
+    tv_slice period = tv_cure_text_of(c, "period");
+
+    switch (c->finding->rule) {
+    case TV_RULE_W02:
+        ADD_SECTIONS(c, "period",
+                     tv_slice_eq(period, TV_LIT("month"))  ? "period_month"
+                     : tv_slice_eq(period, TV_LIT("week")) ? "period_week"
+                                                           : "period_day",
+                     "periods");
+        break;
+    case TV_RULE_Q05:
+    case TV_RULE_Q06:
+        add_list(c);
+        break;
+    case TV_RULE_P02:
+        if (tv_cure_number_of(c, "reads") > tv_cure_number_of(c, "writes"))
+            ADD_SECTIONS(c, "kept");
+        break;
+    case TV_RULE_D03:
+        add_rewrite(c);
+        break;
+    case TV_RULE_K02:
+        if (tv_cure_is_dated(c))
+            add_sorted(c, "dated");
+        break;
+    case TV_RULE_K03:
+        add_ordered(c);
+        break;
+    default:
+        add_plain(c);
+    }
 }
 
 static void add_cure(tv_cure *c)
@@ -178,19 +271,19 @@ static void add_cure(tv_cure *c)
         tv_cure_add_section(c, "log_tail");
         tv_cure_add_section(c, "foot");
     } else if (tv_slice_starts_with(c->proposal->partition_key, TV_LIT("{RowKey before"))) {
-        add_reformed(c, "split", "");
+        ADD_SECTIONS(c, "key_size", "insert_under", "split");
     } else if (tv_slice_eq(pattern, TV_LIT("finer-partition-key"))) {
         add_moved(c, "finer");
     } else if (tv_slice_eq(pattern, TV_LIT("spread-partition"))) {
         add_moved(c, "spread");
     } else if (tv_slice_eq(pattern, TV_LIT("padded-number"))) {
-        add_reformed(c, "widened", tv_cure_is_of_rows(c) ? "widened_row" : "widened_partition");
+        add_sorted(c, "widened");
     } else if (tv_slice_eq(pattern, TV_LIT("split-counter"))) {
         tv_cure_add_section(c, "head");
         tv_cure_add_section(c, "counter");
         tv_cure_add_section(c, "foot");
     } else {
-        add_plain(c);
+        add_by_rule(c);
     }
 }
 

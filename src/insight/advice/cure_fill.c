@@ -1,5 +1,7 @@
 /* What stands for the names in the texts of cures/. */
+#include "base/chars.h"
 #include "insight/advice/cure_parts.h"
+#include "insight/advice/key_forms.h"
 
 /* ---- what stands for a name ------------------------------------------------------------------ */
 
@@ -247,6 +249,31 @@ static void add_index_columns(tv_cure *c)
     tv_buf_add_lit(c->out, ", NULL}");
 }
 
+/* ---- fields of the finding ------------------------------------------------------------------- */
+
+static const tv_field *field_of(const tv_cure *c, const char *name)
+{
+    for (size_t i = 0; i < c->finding->field_count; i++) {
+        if (tv_slice_eq(c->finding->fields[i].name, tv_slice_of(name)))
+            return &c->finding->fields[i];
+    }
+    return NULL;
+}
+
+tv_slice tv_cure_text_of(const tv_cure *c, const char *name)
+{
+    const tv_field *field = field_of(c, name);
+
+    return field && field->text_count ? field->texts[0] : TV_LIT("");
+}
+
+double tv_cure_number_of(const tv_cure *c, const char *name)
+{
+    const tv_field *field = field_of(c, name);
+
+    return field ? field->number : 0;
+}
+
 /* ---- numbers of a proposal ------------------------------------------------------------------- */
 
 /* How many partitions, or entities, one becomes. */
@@ -259,12 +286,7 @@ static int buckets_of(const tv_cure *c)
         if (!one.is_text && tv_slice_starts_with(one.how, TV_LIT("hash")))
             return tv_cure_number(one.how);
     }
-    for (size_t i = 0; i < c->finding->field_count; i++) {
-        if (tv_slice_eq(c->finding->fields[i].name, TV_LIT("clients")) &&
-            c->finding->fields[i].number > 2)
-            return (int)c->finding->fields[i].number;
-    }
-    return 2;
+    return tv_cure_number_of(c, "clients") > 2 ? (int)tv_cure_number_of(c, "clients") : 2;
 }
 
 static void add_buckets(tv_cure *c)
@@ -298,12 +320,7 @@ static void add_behind(tv_cure *c)
 /* The property of a counter. */
 static void add_counted(tv_cure *c)
 {
-    for (size_t i = 0; i < c->finding->field_count; i++) {
-        const tv_field *field = &c->finding->fields[i];
-
-        if (tv_slice_eq(field->name, TV_LIT("changedProperties")) && field->text_count)
-            tv_buf_add(c->out, field->texts[0]);
-    }
+    tv_buf_add(c->out, tv_cure_text_of(c, "changedProperties"));
 }
 
 static void add_digits(tv_cure *c)
@@ -326,7 +343,7 @@ bool tv_cure_is_of_rows(const tv_cure *c)
     return tv_slice_eq(c->finding->text, TV_LIT("RowKey"));
 }
 
-static void add_widened_key(tv_cure *c)
+static void add_sorted_key(tv_cure *c)
 {
     bool is_js = c->language == TV_LANGUAGE_JAVASCRIPT;
 
@@ -335,7 +352,61 @@ static void add_widened_key(tv_cure *c)
                                                          : "PartitionKey"));
 }
 
-static void add_class(tv_cure *c)
+/* The parts of a date, in the order that the keys have them; NULL when they are of another kind. */
+static const char *const *date_parts(const tv_cure *c)
+{
+    static const char *const day_first[] = {"day", "month", "year"},
+                             *const month_first[] = {"month", "day", "year"},
+                             *const year_first[] = {"year", "month", "day"};
+    tv_slice pattern = tv_cure_text_of(c, "pattern"), key = tv_cure_text_of(c, "examples");
+
+    if (tv_slice_eq(pattern, tv_slice_of(tv_date_form_name(TV_DATE_DAY_FIRST))))
+        return day_first;
+    if (tv_slice_eq(pattern, tv_slice_of(tv_date_form_name(TV_DATE_MONTH_FIRST))))
+        return month_first;
+    if (tv_slice_eq(pattern, tv_slice_of(tv_date_form_name(TV_DATE_UNPADDED))))
+        return year_first;
+    if (!tv_slice_eq(pattern, tv_slice_of(tv_date_form_name(TV_DATE_MONTH_NAME))) || key.len < 5)
+        return NULL;
+    return !tv_is_digit(key.data[0])                              ? month_first
+           : tv_is_digit(key.data[1]) && tv_is_digit(key.data[2]) ? year_first
+                                                                  : day_first;
+}
+
+bool tv_cure_is_dated(const tv_cure *c)
+{
+    return date_parts(c) != NULL;
+}
+
+static void add_date_parts(tv_cure *c)
+{
+    const char *const *parts = date_parts(c);
+
+    for (int i = 0; parts && i < 3; i++) {
+        tv_buf_printf(c->out, "%s%s", i ? ", " : "", parts[i]);
+        if (c->language == TV_LANGUAGE_CSHARP)
+            tv_buf_printf(c->out, " = parts[%d].Value", i + 1);
+    }
+}
+
+static void add_only_keys(tv_cure *c)
+{
+    static const char *const texts[] = {
+        "\"PartitionKey\", \"RowKey\", ", "select=[\"PartitionKey\", \"RowKey\"]",
+        "select: new[] { \"PartitionKey\", \"RowKey\" }",
+        "{ queryOptions: { select: [\"PartitionKey\", \"RowKey\"] } }"};
+
+    if (tv_cure_number_of(c, "onlyKeysSelected") != 0)
+        tv_buf_add(c->out, tv_slice_of(texts[c->language]));
+}
+
+static void add_property(tv_cure *c)
+{
+    tv_buf_add(c->out, c->finding->text);
+}
+
+/* The table's name, or what those of a family have in common. */
+static void add_stem(tv_cure *c)
 {
     for (size_t i = 0; i < c->finding->table.len; i++) {
         char ch = c->finding->table.data[i]; /* dated tables have a name with other signs */
@@ -345,6 +416,11 @@ static void add_class(tv_cure *c)
         if ((lower >= 'a' && lower <= 'z') || (ch >= '0' && ch <= '9'))
             tv_buf_add_char(c->out, ch);
     }
+}
+
+static void add_class(tv_cure *c)
+{
+    add_stem(c);
     tv_buf_add_lit(c->out, "Keys");
 }
 
@@ -356,9 +432,13 @@ static const struct {
     {"between", add_between},
     {"buckets", add_buckets},
     {"counted", add_counted},
+    {"date_parts", add_date_parts},
+    {"drifting", add_property},
+    {"only_keys", add_only_keys},
+    {"stem", add_stem},
     {"digits", add_digits},
     {"names", add_indexed},
-    {"widened_key", add_widened_key},
+    {"sorted_key", add_sorted_key},
     {"width", add_width},
     {"all", add_all},
     {"another", add_another},

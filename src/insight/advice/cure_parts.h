@@ -70,4 +70,11 @@ size_t tv_cure_names(const tv_cure *c, bool with_keys, tv_slice *names);
 /** Whether it is about RowKeys. */
 bool tv_cure_is_of_rows(const tv_cure *c);
 
+/** A field of the finding: empty, or 0, when it has none. */
+tv_slice tv_cure_text_of(const tv_cure *c, const char *name);
+double tv_cure_number_of(const tv_cure *c, const char *name);
+
+/** Whether its keys are dates whose parts can be put in another order. */
+bool tv_cure_is_dated(const tv_cure *c);
+
 #endif

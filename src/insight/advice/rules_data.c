@@ -165,6 +165,7 @@ void tv_judge_type_drift(tv_judging *j, const tv_evidence_property *property)
     }
     tv_find_number(finding, "values", (double)property->count);
     tv_find_texts(finding, "types", types, type_count);
+    tv_find_text(finding, "mostly", tv_edm_name((tv_edm_type)most));
     tv_find_texts(finding, "filters", filters, filter_count);
     tv_find_number(finding, "missedShare", tv_ratio((double)minority, (double)property->count));
     TV_COMPARED(j, finding, D03, minority_share);

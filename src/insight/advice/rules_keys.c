@@ -209,6 +209,10 @@ static void find_unordered(tv_judging *j, const tv_key_column *keys, const char 
     tv_find_on_name(j, finding, TV_SUBJECT_KEYS, tv_slice_of(keys->name));
     tv_find_title(j, finding, "why", tv_slice_of(why));
     tv_find_text(finding, "class", tv_slice_of(why));
+    finding->cure = strcmp(why, "GUID") == 0
+                        ? TV_LIT("Let keys begin with what is asked for by range, and end with the "
+                                 "random id.")
+                        : TV_LIT("Write all keys in one case, and ask for them in that case.");
     if (keys->range_shape) {
         tv_find_text(finding, "rangeShape", keys->range_shape->text);
         tv_find_number(finding, "executions", (double)keys->range_shape->executions);

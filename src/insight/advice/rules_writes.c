@@ -47,11 +47,10 @@ static const tv_shape_view *scan_view(const tv_judging *j, tv_slice *ret_text)
 }
 
 /* The period of the tables that would replace it: a thirtieth of what is kept. */
-static const char *period_of(double age_hours, const char **ret_format)
+static const char *period_of(double age_hours)
 {
     double days = age_hours / 24 / 30;
 
-    *ret_format = days >= 20 ? "{Table}{yyyyMM}" : "{Table}{yyyyMMdd}";
     return days >= 20 ? "month" : days >= 5 ? "week" : "day";
 }
 
@@ -63,7 +62,7 @@ void tv_judge_delete_old_by_scan(tv_judging *j)
     double day_hours = tv_evidence_hours(j->evidence, j->evidence->day_from_ticks);
     const tv_shape_view *view;
     bool is_by_time, is_one_age;
-    const char *period, *format;
+    const char *period;
     tv_finding *finding;
     tv_slice text;
 
@@ -94,14 +93,16 @@ void tv_judge_delete_old_by_scan(tv_judging *j)
     TV_COMPARED(j, finding, W02, age_spread);
     finding->cost.requests = all / day_hours;
     finding->cost.rows = (double)deletes->scan_examined_day / day_hours;
-    period = period_of(deletes->age_p50_hours, &format);
+    period = period_of(deletes->age_p50_hours);
+    tv_find_text(finding, "period", tv_slice_of(period));
     finding->proposal = (tv_proposal){
         .is_set = true,
         .pattern = TV_LIT("table-per-period"),
         .function = TV_LIT("tavola_dated_name"),
         .partition_key = TV_LIT("{PartitionKey}"),
         .row_key = TV_LIT("{RowKey}"),
-        .notes = {tv_arena_printf(j->arena, "one table for each %s: %s", period, format)},
+        .notes = {tv_arena_printf(j->arena, "one table for each %s: {Table}{yyyyMMdd}%s", period,
+                                  period[0] == 'd' ? "" : ", named by its first day")},
         .note_count = 1,
     };
 }
@@ -138,11 +139,11 @@ void tv_judge_missed_batching(tv_judging *j)
 
     if (count < TV_THRESHOLD(j, W04, runs) || writes < TV_THRESHOLD(j, W04, writes))
         return;
-    finding = tv_find(j, TV_RULE_W04,
-                      tv_per_hour(j, writes) >= TV_THRESHOLD(j, W04, warning_writes)
-                          ? TV_SEVERITY_WARNING
-                          : TV_SEVERITY_INFO,
-                      TV_CONFIDENCE_MEDIUM);
+    finding =
+        tv_find(j, TV_RULE_W04,
+                tv_per_hour(j, writes) >= TV_THRESHOLD(j, W04, warning_writes) ? TV_SEVERITY_WARNING
+                                                                               : TV_SEVERITY_INFO,
+                TV_CONFIDENCE_MEDIUM);
     tv_find_number(finding, "runs", count);
     tv_find_number(finding, "writesPerRun", tv_ratio(writes, count));
     tv_find_number(finding, "wouldBeBatches", batches);

@@ -1,9 +1,9 @@
 // Run the JavaScript code of cures: see driver.py.
 
 import { readFile } from "node:fs/promises";
-import { TableClient } from "@azure/data-tables";
+import { TableClient, TableServiceClient } from "@azure/data-tables";
 
-const NAMES = { PartitionKey: "partitionKey", RowKey: "rowKey" };
+const NAMES = { PartitionKey: "partitionKey", RowKey: "rowKey", delete: "remove", drop_before: "dropBefore" };
 const TYPES = { "Edm.Int64": (value) => BigInt(value), "Edm.DateTime": (value) => new Date(value), "Edm.Guid": (value) => ({ type: "Guid", value }) };
 
 function argument(one) {
@@ -41,12 +41,17 @@ function passMillisecond() {
 const [connection, jobs] = process.argv.slice(2), results = [];
 for (const job of JSON.parse(await readFile(jobs))) {
   const code = await import(job.file);
-  const table = TableClient.fromConnectionString(connection, job.table, { allowInsecureConnection: true });
+  const open = (name) => TableClient.fromConnectionString(connection, name, { allowInsecureConnection: true });
+  const service = TableServiceClient.fromConnectionString(connection, { allowInsecureConnection: true });
+  const table = open(job.table);
+  const behind = (table, partition, row) => table.deleteEntity(partition, row);
   const told = [];
   // The table is there already.
   for (const [name, ...rest] of job.steps) {
     passMillisecond();
-    told.push(await run(() => code[name === "delete" ? "remove" : name](table, ...rest.map(argument)), job.c.includes("select")));
+    const call = name === "behind" ? behind : code[NAMES[name] ?? name];
+    const of = job.c !== "period" ? table : name === "drop_before" ? service : open;
+    told.push(await run(() => call(of, ...rest.map(argument)), job.c.includes("select")));
   }
   results.push(told);
 }

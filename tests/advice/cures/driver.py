@@ -45,15 +45,15 @@ def names(found):
 
 def with_properties(found):
     return [f"{each['RowKey']}:{','.join(sorted(set(each) - {'PartitionKey', 'RowKey'}))}"
-            for each in found]
+            for each in ([found] if isinstance(found, dict) else found)]
 
 
 def run(function, table, arguments, is_select):
     try:
         result = function(table, *arguments)
-        if is_select:
-            return with_properties(result)
-        return names(result) if result is not None else "ok"
+        if result is None or isinstance(result, str):
+            return result or "ok"
+        return with_properties(result) if is_select else names(result)
     except TableTransactionError as error:
         return {"EntityAlreadyExists": "409", "ResourceNotFound": "404"}.get(error.error_code,
                                                                             str(error))
@@ -68,8 +68,10 @@ def main():
     results = []
     for job in json.load(open(sys.argv[2])):
         code = runpy.run_path(job["file"])
+        code["behind"] = lambda table, partition, row: table.delete_entity(partition, row)
         table = service.create_table_if_not_exists(job["table"])
-        results.append([run(code[step[0]], table, map(argument, step[1:]), "select" in job["c"])
+        of = service if job["c"] == "period" else table
+        results.append([run(code[step[0]], of, map(argument, step[1:]), "select" in job["c"])
                         for step in job["steps"]])
     print(json.dumps(results))
 

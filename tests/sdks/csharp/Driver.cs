@@ -12,20 +12,27 @@ foreach (var job in JsonDocument.Parse(File.ReadAllText(args[1])).RootElement.En
 {
     var code = Assembly.GetExecutingAssembly().GetType(job.GetProperty("class").GetString()!)!;
     var table = new TableClient(args[0], job.GetProperty("table").GetString()!);
-    bool isSelect = job.GetProperty("c").GetString() == "select";
+    string kind = job.GetProperty("c").GetString()!;
+    bool isSelect = kind.Contains("select");
+    object of = kind == "period" ? new TableServiceClient(args[0]) : table;
     var told = new List<object>();
     foreach (var step in job.GetProperty("steps").EnumerateArray())
-        told.Add(await Run(code, table, step.EnumerateArray().ToList(), isSelect));
+        told.Add(await Run(code, of, step.EnumerateArray().ToList(), isSelect));
     results.Add(told);
 }
 Console.WriteLine(JsonSerializer.Serialize(results));
 
-static async Task<object> Run(Type code, TableClient table, List<JsonElement> step, bool isSelect)
+static async Task<object> Run(Type code, object of, List<JsonElement> step, bool isSelect)
 {
     string name = step[0].GetString()!;
-    var method = code.GetMethod(char.ToUpper(name[0]) + name[1..])!;
+    if (name == "behind")
+    {
+        await ((TableClient)of).DeleteEntityAsync(step[1].GetString()!, step[2].GetString()!);
+        return "ok";
+    }
+    var method = code.GetMethod(string.Concat(name.Split('_').Select(word => char.ToUpper(word[0]) + word[1..])))!;
     var wanted = method.GetParameters().Skip(1).ToList();
-    var given = new List<object> { table };
+    var given = new List<object> { of };
     for (int i = 0; i < wanted.Count; i++) given.Add(Argument(step[i + 1], wanted[i].ParameterType));
     try
     {
@@ -72,6 +79,7 @@ static object Argument(JsonElement value, Type type)
     if (type == typeof(long)) return value.GetInt64();
     if (type == typeof(DateTimeOffset)) return value.GetProperty("time").GetDateTimeOffset();
     if (type == typeof(TableEntity)) return Entity(value);
+    if (type == typeof(IEnumerable<(string, string)>)) return value.EnumerateArray().Select(each => (each[0].GetString()!, each[1].GetString()!)).ToList();
     if (type == typeof(string[])) return value.EnumerateArray().Select(each => each.GetString()!).ToArray();
     return value.EnumerateArray().Select(Entity).ToList();
 }

@@ -25,10 +25,12 @@ namespace Azure
     {
         public RequestFailedException(int status, string message) : base(message) => Status = status;
         public int Status { get; }
+        public Response? GetRawResponse() => null;
     }
 
     public class Response
     {
+        public Core.ResponseHeaders Headers => default;
     }
 
     public class Response<T>
@@ -46,8 +48,42 @@ namespace Azure
     }
 }
 
+namespace Azure.Core
+{
+    public readonly struct ResponseHeaders
+    {
+        public bool TryGetValue(string name, out string? value) => (value = null) is not null;
+    }
+}
+
+namespace Azure.Data.Tables.Models
+{
+    public class TableItem
+    {
+        public TableItem(string name) => Name = name;
+        public string Name { get; }
+    }
+}
+
 namespace Azure.Data.Tables
 {
+    public class TableServiceClient
+    {
+        readonly string connection;
+
+        public TableServiceClient(string connectionString) => connection = connectionString;
+        public TableClient GetTableClient(string tableName) => new(connection, tableName);
+        public async Task<Response> DeleteTableAsync(string tableName) => await GetTableClient(tableName).Send(HttpMethod.Delete, $"Tables('{tableName}')", null, "");
+
+        public AsyncPageable<Models.TableItem> QueryAsync() => new(() => Read());
+
+        async IAsyncEnumerable<Models.TableItem> Read()
+        {
+            var (root, _) = await GetTableClient("Tables").Ask(HttpMethod.Get, "Tables", null, "");
+            foreach (var each in root.GetProperty("value").EnumerateArray()) yield return new(each.GetProperty("TableName").GetString()!);
+        }
+    }
+
     public enum TableUpdateMode { Merge, Replace }
 
     public enum TableTransactionActionType { Add, UpdateMerge, UpdateReplace, Delete, UpsertMerge, UpsertReplace }
@@ -118,6 +154,20 @@ namespace Azure.Data.Tables
             table = tableName;
         }
 
+        public string Name => table;
+
+        public async Task<Response<Models.TableItem>> CreateIfNotExistsAsync()
+        {
+            try
+            {
+                await Ask(HttpMethod.Post, "Tables", $"{{\"TableName\":\"{table}\"}}", "");
+            }
+            catch (RequestFailedException error) when (error.Status == 409)
+            {
+            }
+            return new(new Models.TableItem(table));
+        }
+
         public async Task<Response> AddEntityAsync<T>(T entity) where T : ITableEntity => await Send(HttpMethod.Post, table, entity, "");
         public async Task<Response> UpsertEntityAsync<T>(T entity, TableUpdateMode mode = TableUpdateMode.Merge) where T : ITableEntity => await Send(MethodOf(mode), PathOf(entity), entity, "");
         public async Task<Response> UpdateEntityAsync<T>(T entity, ETag ifMatch, TableUpdateMode mode = TableUpdateMode.Merge) where T : ITableEntity => await Send(MethodOf(mode), PathOf(entity), entity, ifMatch.ToString());
@@ -175,13 +225,13 @@ namespace Azure.Data.Tables
         static string Quoted(string key) => Uri.EscapeDataString(key.Replace("'", "''"));
         string Url(string path) => $"{settings["TableEndpoint"]}/{path}";
 
-        async Task<Response> Send(HttpMethod method, string path, ITableEntity? entity, string ifMatch)
+        internal async Task<Response> Send(HttpMethod method, string path, ITableEntity? entity, string ifMatch)
         {
             await Ask(method, path, entity is null ? null : Format(entity), ifMatch);
             return new Response();
         }
 
-        async Task<(JsonElement Root, HttpResponseHeaders Headers)> Ask(HttpMethod method, string path, string? body, string ifMatch)
+        internal async Task<(JsonElement Root, HttpResponseHeaders Headers)> Ask(HttpMethod method, string path, string? body, string ifMatch)
         {
             var (headers, text) = await Exchange(method, path, body is null ? null : new StringContent(body), "application/json", ifMatch);
             return (text.Length > 0 ? JsonDocument.Parse(text).RootElement : default, headers);
@@ -238,7 +288,7 @@ namespace Azure.Data.Tables
                     "Edm.Int64" => long.Parse(member.Value.GetString()!),
                     "Edm.DateTime" => member.Value.GetDateTimeOffset(),
                     "Edm.Guid" => member.Value.GetGuid(),
-                    _ => member.Value.ValueKind switch { JsonValueKind.Number => member.Value.GetInt32(), JsonValueKind.True => true, JsonValueKind.False => false, _ => member.Value.GetString()! },
+                    _ => member.Value.ValueKind switch { JsonValueKind.Number => member.Value.TryGetInt32(out int whole) && !member.Value.GetRawText().Contains('.') ? whole : member.Value.GetDouble(), JsonValueKind.True => true, JsonValueKind.False => false, _ => member.Value.GetString()! },
                 };
             }
             return entity;
@@ -250,7 +300,7 @@ namespace Azure.Data.Tables
             foreach (var (name, value) in (TableEntity)entity)
             {
                 if (name is "odata.etag" or "Timestamp" || value is null) continue;
-                var type = value switch { long => "Edm.Int64", DateTimeOffset => "Edm.DateTime", Guid => "Edm.Guid", _ => "" };
+                var type = value switch { long => "Edm.Int64", double => "Edm.Double", DateTimeOffset => "Edm.DateTime", Guid => "Edm.Guid", _ => "" };
                 members[name] = value switch { long number => number.ToString(), DateTimeOffset time => time.UtcDateTime.ToString("yyyy-MM-ddTHH:mm:ss.fffffffZ"), _ => value };
                 if (type.Length > 0) members[name + "@odata.type"] = type;
             }

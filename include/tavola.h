@@ -34,7 +34,7 @@
  *
  * tavola_call is the one optional parameter: options in, outcome out.  NULL is always allowed.
  *
- * Threads.  Client, table, crypto and a query that is built: any thread.  Everything else: one
+ * Threads.  Client, table, indexes, crypto and a query that is built: any thread.  All else: one
  * thread at a time.  After fork() the child may only free and close what it inherited, or exec.
  * The library sets no signal handler, prints nothing, never exits, does not depend on the locale
  * and needs no initialisation.
@@ -990,77 +990,135 @@ TAVOLA_API void tavola_blobs_free(tavola_blobs *blobs);
  */
 
 /*
- * Secondary indexes: copies of an entity under other keys, so that a lookup by the value of a
- * property is a point query.  An index is unique: two entities of a partition cannot have one
- * value.  An entity that lacks the property has no copy there.  A value is a part of a key and so
- * readable: do not index what is to be encrypted.  All calls about a table give the same indexes;
- * after adding one, put every entity again (equal values of entities from before are not noticed).
+ * Intra-partition and inter-partition secondary index patterns: copies of an entity under other
+ * keys, so that one is found by the value of a property in a point query, and all of a range of
+ * values, in order, in a range query.  A tavola_indexed is a table with its indexes.  What goes in
+ * and comes out is the application's entity with its own keys and properties, whichever way it was
+ * found.  It is stored as:
  *
- * A copy has a property more than its entity (251 at most): TavolaPrimary, the RowKey of the
- * primary; in other partitions also TavolaPartition.  The functions take them out again: an entity
- * has the same keys and properties whichever way it was read.
+ *                          PartitionKey             RowKey
+ *     the entity           PartitionKey             RowKey, behind the prefix of "RowKey"
+ *     intra-partition copy PartitionKey             prefix + value
+ *     inter-partition copy prefix + PartitionKey    value, and the entity with its prefix there
+ *
+ * An index is unique: two entities of a partition cannot have one value.  An entity that lacks the
+ * property has no copy there.  A value is a part of a key and so readable: do not index what is to
+ * be encrypted.  All programs give the same indexes; after one was added tavola_indexed_repair
+ * makes its copies.  An entity has room for 249 properties beside those of its copies (251 if they
+ * are in its partition).
+ *
+ * Whoever writes to these rows by other functions changes the entity or a copy alone: lookups by
+ * its copies then say what was before, a lookup by a new value finds nothing, and two entities may
+ * have one value.  Nothing of that is lost: a put by what was read before is refused with ETAG,
+ * whichever way it was read, and tavola_indexed_check finds it.  The entity is right, always:
+ * tavola_indexed_repair makes its copies what it says, and a change of a copy alone is undone.
  */
 typedef struct tavola_index {
-    const char *prefix;   /* "email_", put before the value */
-    const char *property; /* "Email", a String; "RowKey" gives the primary copy its prefix */
+    const char *prefix;   /* "email_"; of all of them none begins with another */
+    const char *property; /* "Email", a String, at most one index each; "RowKey": the entity's own
+                             key, which needs no index, but may get a prefix here */
     const char *const
         *columns; /* NULL: a full copy; else only these properties, ending with NULL */
 } tavola_index;
 
 /*
- * Intra-partition secondary index pattern.  The copy has the entity's PartitionKey and the RowKey
- * prefix + value.  Costs 1 read + 1 EGT.  All copies change together, and when a value has changed
- * the copy under the old one goes in the same EGT; a reader never sees a stale copy, and there is
- * nothing to recover.  EXISTS when another entity has the value.  TOO_LARGE when the entity, its
- * copies and its stale copies are more than 100 or 4 MiB: up to 49 indexes always fit.
+ * Intra-partition: one EGT changes the entity and its copies.  A reader never sees a stale copy,
+ * and there is nothing to recover.  A put, update or delete costs 1 read + 1 EGT; a put by an etag
+ * that was read by a copy, a read more for each index and one of the entity.  TOO_LARGE when the
+ * entity, its copies and its stale copies are more than 100 or 4 MiB: up to 49 indexes always fit.
+ *
+ * Inter-partition: eventually consistent.  A message in a queue, hidden while this program lives,
+ * says what is going on; then the entity is written, then new copies, then stale copies are
+ * deleted, then the message.  Costs 1 read and 1 write of the entity, 2 queue requests, a read and
+ * a write for each copy, and 1 read more when a copy is new.  If the program dies, or an error
+ * comes back, a worker whose job is tavola_indexed_job makes the copies equal to the entity,
+ * whatever that is by then.  Until then a copy may be missing or old, never for ever; an older
+ * writer never overwrites the copy of a newer one.  (Only a program that is halted for longer than
+ * hide_ms before it writes the entity, and dies right after, can leave copies that the next put, or
+ * a repair, must fix.)
  */
-TAVOLA_USE tavola_err tavola_indexed_put(tavola_table *table, const tavola_index *indexes,
-                                         size_t count, const tavola_entity *entity,
+typedef struct tavola_inter_partition {
+    size_t struct_size;
+    tavola_queue *queue;  /* exists, and has no other messages */
+    tavola_table *copies; /* NULL: the table of the entities */
+    uint32_t hide_ms;     /* 0: 30 s; how long after a death a worker sees the message */
+} tavola_inter_partition;
+
+typedef struct tavola_indexed tavola_indexed; /* a table with its indexes; any thread */
+/*
+ * Nothing is sent.  All is copied; the crypto is that which the table has now.  `inter` NULL:
+ * intra-partition.  INVALID for indexes that cannot work.  Scans may outlive it.
+ */
+TAVOLA_USE tavola_err tavola_indexed_open(tavola_table *table, const tavola_index *indexes,
+                                          size_t count, const tavola_inter_partition *inter,
+                                          tavola_call *call, tavola_indexed **ret_indexed);
+TAVOLA_API void tavola_indexed_close(tavola_indexed *indexed);
+/*
+ * By the entity's etag, if it has one; else insert or replace.  The new etag is left in the entity.
+ * EXISTS when another entity has a value of an index: nothing was written then, unless both were
+ * put at the same time and inter-partition; there the entity was, and the copy is the other's.
+ */
+TAVOLA_USE tavola_err tavola_indexed_put(tavola_indexed *indexed, tavola_entity *entity,
                                          tavola_call *call);
-/* 1 point read.  What was read by any index (without columns) can be put, with its etag. */
-TAVOLA_USE tavola_err tavola_indexed_get(tavola_table *table, const tavola_index *index,
+/* tavola_update for an entity and its copies: up to 10 rounds, each like a put. */
+TAVOLA_USE tavola_err tavola_indexed_update(tavola_indexed *indexed, const char *partition_key,
+                                            const char *row_key, tavola_change_fn change,
+                                            void *user, tavola_call *call);
+/* if_match as for tavola_delete.  NOT_FOUND when there is no such entity. */
+TAVOLA_USE tavola_err tavola_indexed_delete(tavola_indexed *indexed, const char *partition_key,
+                                            const char *row_key, const char *if_match,
+                                            tavola_call *call);
+/*
+ * By the value of `property`, or by "RowKey": 1 point read.  Its etag is the condition of a put; a
+ * copy in another partition may be old, and so is its etag then.  What was read by an index with
+ * columns, or with a selection, cannot be put: INVALID.
+ */
+TAVOLA_USE tavola_err tavola_indexed_get(tavola_indexed *indexed, const char *property,
                                          const char *partition_key, const char *value,
                                          tavola_call *call, tavola_entity **ret_entity);
-/* 1 read + 1 EGT; NOT_FOUND when there is no such entity. */
-TAVOLA_USE tavola_err tavola_indexed_delete(tavola_table *table, const tavola_index *indexes,
-                                            size_t count, const char *partition_key,
-                                            const char *row_key, tavola_call *call);
+/*
+ * In the order of an index, from the value `from` on and below `to`: "a" to "b" is all that begins
+ * with an a; NULL: no bound.  The query, which may be NULL, is for the entities' properties, not
+ * their keys.  1 request for each 1,000.  By "RowKey" without a prefix all rows of the partition
+ * are read, and copies passed over.
+ */
+TAVOLA_USE tavola_err tavola_indexed_scan(tavola_indexed *indexed, const char *property,
+                                          const char *partition_key, const char *from,
+                                          const char *to, const tavola_query *query,
+                                          tavola_call *call, tavola_scan **ret_scan);
 
 /*
- * Inter-partition secondary index pattern.  The copy has the PartitionKey prefix + PartitionKey and
- * the value as its RowKey, in `copies`.  Eventually consistent: a message in `queue`, hidden while
- * this program lives, says what is going on; then the primary is written, then new copies, then
- * stale copies are deleted, then the message.  Costs 1 read and 1 write of the primary, 2 queue
- * requests, a read and a write for each copy that changes, and 1 read more when a copy is new.
- *
- * If the program dies, or an error comes back, a worker whose job is tavola_far_repair makes the
- * copies equal to the primary, whatever that is by then.  Until then a copy may be missing or old,
- * never for ever; an older writer never overwrites the copy of a newer one.  (Only a program that
- * is halted for longer than hide_ms before it writes the primary, and dies right after, can leave
- * copies that the next put of that entity must fix.)
- *
- * EXISTS when another entity has the value: nothing is written then, unless both are put at the
- * same time; in that case the primary is, and the copy stays with the other.
+ * Every copy of a partition (NULL: of the table) compared with its entity: a scan, and a read for
+ * each entity and each of its copies.  A fault is told to found(), if there is one; *ret_count,
+ * which may be NULL, is how many there are.  Others may write at the same time; what their work in
+ * other partitions has not reached yet is a fault, too.
  */
-typedef struct tavola_far {
-    size_t struct_size;
-    tavola_table *table;  /* of the primary */
-    tavola_table *copies; /* NULL: the same */
-    const tavola_index *indexes;
-    size_t count;
-    tavola_queue *queue; /* exists, and has no other messages */
-    uint32_t hide_ms;    /* 0: 30 s; how long after a death a worker sees the message */
-} tavola_far;
-TAVOLA_USE tavola_err tavola_far_put(const tavola_far *far, const tavola_entity *entity,
-                                     tavola_call *call);
-/* 1 point read.  A copy may be old: what is read by one has no etag. */
-TAVOLA_USE tavola_err tavola_far_get(const tavola_far *far, const tavola_index *index,
-                                     const char *partition_key, const char *value,
-                                     tavola_call *call, tavola_entity **ret_entity);
-TAVOLA_USE tavola_err tavola_far_delete(const tavola_far *far, const char *partition_key,
-                                        const char *row_key, tavola_call *call);
-/* A tavola_job_fn: `user` is a const tavola_far *.  May be done again, and by several at once. */
-TAVOLA_USE tavola_err tavola_far_repair(const char *message, uint32_t dequeue_count, void *user);
+typedef enum tavola_index_fault_kind {
+    TAVOLA_INDEX_MISSING = 1, /* the entity has the value and no copy */
+    TAVOLA_INDEX_DIFFERS,     /* the copy says something else than the entity */
+    TAVOLA_INDEX_STALE,       /* the copy of an entity that is gone, or has another value */
+    TAVOLA_INDEX_TAKEN        /* another entity has the copy: both have one value */
+} tavola_index_fault_kind;
+typedef struct tavola_index_fault { /* made by the library alone: new members come at its end */
+    tavola_index_fault_kind kind;
+    const char *property;                        /* of the index */
+    const char *partition_key, *row_key, *value; /* of the entity */
+    bool is_repaired;
+} tavola_index_fault;
+typedef void (*tavola_index_fault_fn)(void *user, const tavola_index_fault *fault);
+TAVOLA_USE tavola_err tavola_indexed_check(tavola_indexed *indexed, const char *partition_key,
+                                           tavola_index_fault_fn found, void *user,
+                                           tavola_call *call, uint64_t *ret_count);
+/*
+ * The same, and what is found is made right, by what the entity says: copies are made, replaced or
+ * deleted.  *ret_count is how many are left: TAVOLA_INDEX_TAKEN, as nobody else can say which of
+ * two entities is to have the value, and intra-partition all faults of such an entity.  Another
+ * scan and 1 read + 1 EGT, or the reads and writes of a put, for each entity with a fault.  If the
+ * program dies, the same call again goes on.
+ */
+TAVOLA_USE tavola_err tavola_indexed_repair(tavola_indexed *indexed, const char *partition_key,
+                                            tavola_index_fault_fn found, void *user,
+                                            tavola_call *call, uint64_t *ret_count);
 
 /*
  * Eventually consistent transactions pattern.
@@ -1070,6 +1128,11 @@ TAVOLA_USE tavola_err tavola_far_repair(const char *message, uint32_t dequeue_co
  * it was read, 0 for the first time in the program that asked for it.  Messages never expire.
  */
 typedef tavola_err (*tavola_job_fn)(const char *message, uint32_t dequeue_count, void *user);
+/*
+ * The job of a worker on the queue of inter-partition indexes: `user` is the tavola_indexed.  May
+ * be done again, and by several at once.
+ */
+TAVOLA_USE tavola_err tavola_indexed_job(const char *message, uint32_t dequeue_count, void *user);
 /* Leave it to a worker: 1 queue request.  UNKNOWN_OUTCOME: the message may be there. */
 TAVOLA_USE tavola_err tavola_enqueue(tavola_client *client, const char *queue, const char *message,
                                      tavola_call *call);
@@ -1209,13 +1272,13 @@ TAVOLA_API bool tavola_series_get(const tavola_entity *entity, const char *stem,
  * Wide entities pattern: more than 252 properties, or more than 1 MiB, over entities with the
  * RowKeys key~0, key~1... (a '~' in the key is doubled there).  put: 1 read + 1 EGT, and a wide
  * entity that shrinks loses its surplus parts in it; there is nothing to recover.  get: 1 range
- * query, of one state: parts of different puts are never mixed; its etag is that of the first part.
+ * query, of one state: parts of different puts are never mixed; its etag is that of the first part,
+ * and a put leaves it in the entity.
  * At most 100 parts and 4 MiB.  tavola_entity_new_wide makes an entity that takes any number of
  * properties.
  */
 TAVOLA_API tavola_entity *tavola_entity_new_wide(const char *partition_key, const char *row_key);
-TAVOLA_USE tavola_err tavola_wide_put(tavola_table *table, const tavola_entity *wide,
-                                      tavola_call *call);
+TAVOLA_USE tavola_err tavola_wide_put(tavola_table *table, tavola_entity *wide, tavola_call *call);
 TAVOLA_USE tavola_err tavola_wide_get(tavola_table *table, const char *partition_key,
                                       const char *row_key, tavola_call *call,
                                       tavola_entity **ret_wide);

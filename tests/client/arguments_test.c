@@ -67,6 +67,7 @@ static struct outputs {
     tavola_blob_info *info;
     tavola_blobs *blobs;
     tavola_worker *worker;
+    tavola_indexed *indexed;
     void *data;
     size_t size;
     char *text;
@@ -98,6 +99,7 @@ static void free_outputs(void)
     tavola_blob_info_free(out.info);
     tavola_blobs_free(out.blobs);
     tavola_worker_close(out.worker);
+    tavola_indexed_close(out.indexed);
     tavola_free(out.data);
     tavola_free(out.text);
     memset(&out, 0, sizeof out);
@@ -891,41 +893,44 @@ TEST(indexes)
 {
     static const tavola_index index = {.prefix = "name_", .property = "Name"};
     static const tavola_index unnamed = {.property = "Name"}, empty = {.prefix = "name_"};
-    tavola_far far = {
-        .struct_size = sizeof far, .table = table, .indexes = &index, .count = 1, .queue = queue};
-    tavola_far bad_fars[] = {far, far, far, far, far, far};
+    tavola_inter_partition inter = {.struct_size = sizeof inter, .queue = queue};
+    const tavola_inter_partition no_size = {.queue = queue},
+                                 no_queue = {.struct_size = sizeof no_queue};
+    tavola_indexed *both[2] = {NULL, NULL};
 
-    TRY("pp-no", tavola_indexed_put(P(0, table), P(1, &index), 1, P(3, entity), P(4, call)));
-    TRY("ppttop", tavola_indexed_get(P(0, table), P(1, &index), T(2, "p"), T(3, "value"),
-                                     P(4, call), P(5, &out.entity)));
-    TRY("pp-tto",
-        tavola_indexed_delete(P(0, table), P(1, &index), 1, T(3, "p"), T(4, "r"), P(5, call)));
-    TRY("pno", tavola_far_put(P(0, &far), P(1, entity), P(2, call)));
-    TRY("ppttop", tavola_far_get(P(0, &far), P(1, &index), T(2, "p"), T(3, "value"), P(4, call),
-                                 P(5, &out.entity)));
-    TRY("ptto", tavola_far_delete(P(0, &far), T(1, "p"), T(2, "r"), P(3, call)));
-    TRY("t-p", tavola_far_repair(T(0, "{}"), 0, P(2, &far)));
+    TRY("pp-oop", tavola_indexed_open(P(0, table), P(1, &index), 1,
+                                      P(3, (const tavola_inter_partition *)NULL), P(4, call),
+                                      P(5, &out.indexed)));
+    CHECK_OK(tavola_indexed_open(table, &index, 1, NULL, call, &both[0]));
+    CHECK_OK(tavola_indexed_open(table, &index, 1, &inter, call, &both[1]));
+    for (size_t i = 0; i < COUNT_OF(both); i++) {
+        tavola_indexed *one = both[i];
 
-    bad_fars[0].struct_size = 0;
-    bad_fars[1].table = NULL;
-    bad_fars[2].indexes = NULL;
-    bad_fars[3].queue = NULL;
-    bad_fars[4].indexes = &unnamed;
-    bad_fars[5].indexes = &empty;
-    for (size_t i = 0; i < COUNT_OF(bad_fars); i++) {
-        const tavola_far *one = &bad_fars[i];
-
-        t_row = "a member of tavola_far that cannot be used";
-        attempts_made = 0;
-        CHECK_ERR(tavola_far_put(one, entity, call), TAVOLA_ERR_INVALID);
-        CHECK_ERR(tavola_far_delete(one, "p", "r", call), TAVOLA_ERR_INVALID);
-        CHECK_INT(attempts_made, 0);
+        TRY("pno", tavola_indexed_put(P(0, one), P(1, entity), P(2, call)));
+        TRY("ptttop", tavola_indexed_get(P(0, one), T(1, "Name"), T(2, "p"), T(3, "value"),
+                                         P(4, call), P(5, &out.entity)));
+        TRY("pttxxoop", tavola_indexed_scan(P(0, one), T(1, "Name"), T(2, "p"), T(3, NULL),
+                                            T(4, NULL), P(5, query), P(6, call), P(7, &out.scan)));
+        TRY("pttp-o", tavola_indexed_update(P(0, one), T(1, "p"), T(2, "r"), P(3, change_nothing),
+                                            NULL, P(5, call)));
+        TRY("pttpo",
+            tavola_indexed_delete(P(0, one), T(1, "p"), T(2, "r"), P(3, TAVOLA_ANY), P(4, call)));
+        TRY("px--oo",
+            tavola_indexed_check(P(0, one), T(1, NULL), NULL, NULL, P(4, call), P(5, &out.count)));
+        TRY("px--oo",
+            tavola_indexed_repair(P(0, one), T(1, NULL), NULL, NULL, P(4, call), P(5, &out.count)));
     }
-    CHECK_ERR(tavola_indexed_put(table, &unnamed, 1, entity, call), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_indexed_put(table, &empty, 1, entity, call), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_indexed_get(table, &unnamed, "p", "value", call, &out.entity),
+    TRY("t-p", tavola_indexed_job(T(0, "{}"), 0, P(2, both[1])));
+    tavola_indexed_close(both[0]);
+    tavola_indexed_close(both[1]);
+    CHECK_ERR(tavola_indexed_open(table, &unnamed, 1, NULL, call, &out.indexed),
               TAVOLA_ERR_INVALID);
-    CHECK_INT(attempts_made, 0);
+    CHECK_ERR(tavola_indexed_open(table, &empty, 1, NULL, call, &out.indexed), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_indexed_open(table, &index, 1, &no_size, call, &out.indexed),
+              TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_indexed_open(table, &index, 1, &no_queue, call, &out.indexed),
+              TAVOLA_ERR_INVALID);
+    CALM("p", tavola_indexed_close(P(0, out.indexed)));
 }
 
 TEST(work_of_others)

@@ -16,7 +16,7 @@ FINDING = {
     "chapter": {"title": "Inter-partition secondary index pattern"},
     "seen": "In the 12 minutes to 14:05 UTC, 412 queries looked for \u00e9\u001b[31m.",
     "evidence": {"executions": 412},
-    "cure": {"text": "Store a copy.", "functions": ["tavola_far_put"],
+    "cure": {"text": "Store a copy.", "functions": ["tavola_indexed_put"],
              "proposal": {"partitionKey": "email_{Email}", "rowKey": "email",
                           "filterAfter": "PartitionKey eq 'email_x' and RowKey eq 'email'",
                           "examinedBefore": 48211, "examinedAfter": 1}},
@@ -66,7 +66,7 @@ class Advise(TavolaTest):
         self.assertEqual(lines[-4:], [
             "         the copy is stored first", "  code   Python, C: --code shows the first", "",
             "1 finding in 7 requests (live)"])
-        self.assertNotIn("tavola_far_put()", "\n".join(lines), "what C does is not for them")
+        self.assertNotIn("tavola_indexed_put()", "\n".join(lines), "what C does is not for them")
         self.assertIn("  code   Python\ndef find(table, e):\n    return e\n\n1 finding",
                       self.text_of(answer, "--code"))
 
@@ -87,7 +87,7 @@ class Advise(TavolaTest):
             "         PartitionKey = email_{Email}, RowKey = email",
             "         then PartitionKey eq 'email_x' and RowKey eq 'email' examines 1 instead of "
             "48211",
-            "         tavola_far_put()",
+            "         tavola_indexed_put()",
             "",
             "1 finding in 7 requests (live)",
         ])

@@ -24,7 +24,7 @@ import parts  # noqa: E402
 import suite  # noqa: E402
 import unit  # noqa: E402
 
-LIVE = ["client/live/async", "client/live/bulk", "client/live/patterns_far",
+LIVE = ["client/live/async", "client/live/bulk", "client/live/patterns_inter",
         "client/live/patterns_worker", "client/live/queries", "client/live/threads"]
 LIVE_TIMEOUT_S = 300
 

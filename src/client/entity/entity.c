@@ -216,6 +216,7 @@ tavola_entity *tavola_entity_copy(const tavola_entity *entity)
     keep_all(copy, copy->memory, entity);
     copy->timestamp = entity->timestamp;
     copy->is_unset = entity->is_unset;
+    copy->is_part = entity->is_part;
     copy->is_wide = entity->is_wide;
     copy->error = entity->error;
     return copy;

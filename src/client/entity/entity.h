@@ -47,6 +47,7 @@ struct tavola_entity {
     uint32_t count, size;
     bool is_unset;          /* a property that it had was unset */
     bool is_view;           /* of a page: nothing of it is freed */
+    bool is_part;           /* read by an index, without some of its properties */
     bool is_wide;           /* takes more properties than can be sent as one entity */
     tavola_err error;       /* the first */
     const char *error_text; /* or NULL */

@@ -1,70 +1,105 @@
 /* Indexes: values, copies, and the way back to the primary. */
-#include "client/patterns/index.h"
+#include "client/patterns/indexed.h"
 
 bool tvc_index_is_primary(const tavola_index *index)
 {
     return strcmp(index->property, "RowKey") == 0;
 }
 
-static bool is_reserved(const char *property)
+static bool begins_with(const char *key, const char *prefix)
 {
-    static const char *const names[] = {"PartitionKey", "Timestamp", TVC_PRIMARY_ROW,
-                                        TVC_PRIMARY_PARTITION};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(property, names[i]) == 0)
-            return true;
-    }
-    return false;
+    return strncmp(key, prefix, strlen(prefix)) == 0;
 }
 
-tavola_err tvc_indexes_check(const tavola_index *indexes, size_t count, tavola_call *call)
+const tavola_index *tvc_indexed_find(const tavola_indexed *indexed, const char *property)
 {
-    size_t primaries = 0;
-
-    if (count > TVC_INDEXES_MAX)
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there are more than 99 indexes");
-    if (indexes == NULL && count > 0)
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there are no indexes");
-
-    for (size_t i = 0; i < count; i++) {
-        if (indexes[i].prefix == NULL || indexes[i].property == NULL)
-            return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
-                                   "an index lacks its prefix or its property");
-        if (is_reserved(indexes[i].property))
-            return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there can be no index over %s",
-                                   indexes[i].property);
-        primaries += tvc_index_is_primary(&indexes[i]);
+    if (strcmp(property, "RowKey") == 0)
+        return &indexed->primary;
+    for (size_t i = 0; i < indexed->count; i++) {
+        if (strcmp(indexed->indexes[i].property, property) == 0)
+            return &indexed->indexes[i];
     }
-    if (primaries > 1)
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "only one index can be that of RowKey");
+    return NULL;
+}
+
+const tavola_index *tvc_indexed_of_key(const tavola_indexed *indexed, const char *key)
+{
+    for (size_t i = 0; i < indexed->count; i++) {
+        if (begins_with(key, indexed->indexes[i].prefix))
+            return &indexed->indexes[i];
+    }
+    return begins_with(key, indexed->primary.prefix) ? &indexed->primary : NULL;
+}
+
+/* ---- keys ---- */
+
+tavola_err tvc_index_place_init(tvc_index_place *place, const tavola_indexed *indexed,
+                                const tavola_index *index, const char *partition_key,
+                                const char *value)
+{
+    bool is_inter = indexed->queue != NULL;
+
+    *place = (tvc_index_place){
+        .table = tvc_index_is_primary(index) ? indexed->table : indexed->copies,
+        .partition_key = tvc_joined(is_inter ? index->prefix : "", partition_key),
+        .row_key = tvc_joined(is_inter ? "" : index->prefix, value),
+    };
+    if (place->partition_key && place->row_key)
+        return TAVOLA_OK;
+    tvc_index_place_done(place);
+    return TAVOLA_ERR_NO_MEMORY;
+}
+
+void tvc_index_place_done(tvc_index_place *place)
+{
+    tvc_release(place->partition_key);
+    tvc_release(place->row_key);
+    *place = (tvc_index_place){0};
+}
+
+tavola_err tvc_indexed_check_keys(const tavola_indexed *indexed, const char *partition_key,
+                                  const char *row_key, tavola_call *call)
+{
+    if (!tavola_key_is_valid(partition_key) || !tavola_key_is_valid(row_key))
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "what is given as a key is not one");
+
+    /* A primary without a prefix must not look like a copy. */
+    const char *key = indexed->queue ? partition_key : row_key;
+    const tavola_index *index =
+        indexed->is_separate || *indexed->primary.prefix ? NULL : tvc_indexed_of_key(indexed, key);
+
+    if (index && !tvc_index_is_primary(index))
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
+                               "the key begins with '%s', the prefix of the copies for %s",
+                               index->prefix, index->property);
     return TAVOLA_OK;
 }
 
-const char *tvc_indexes_primary_prefix(const tavola_index *indexes, size_t count)
+tavola_err tvc_indexed_check_entity(const tavola_indexed *indexed, const tavola_entity *entity,
+                                    tavola_call *call)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (tvc_index_is_primary(&indexes[i]))
-            return indexes[i].prefix;
-    }
-    return "";
+    const char *why = NULL;
+    tavola_err err = tvc_entity_check(entity, &why);
+
+    if (err)
+        return tvc_call_refuse(call, err, "%s", why);
+    if (entity->is_part)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
+                               "the entity was read without some of its properties: "
+                               "tavola_indexed_update changes all of it");
+    return tvc_indexed_check_keys(indexed, entity->partition_key, entity->row_key, call);
 }
 
-void tvc_indexes_names(const tavola_index *indexes, size_t count, const char **ret_names)
+/* ---- values ---- */
+
+void tvc_indexed_names(const tavola_indexed *indexed, const char **ret_names)
 {
     size_t names = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        bool is_known = false;
-
-        for (size_t k = 0; k < names; k++)
-            is_known |= strcmp(ret_names[k], indexes[i].property) == 0;
-        if (!is_known)
-            ret_names[names++] = indexes[i].property;
-    }
+    for (; names < indexed->count; names++)
+        ret_names[names] = indexed->indexes[names].property;
     /* Something must be selected, or everything would be. */
-    if (names == 0)
-        ret_names[names++] = "RowKey";
+    ret_names[names++] = "RowKey";
     ret_names[names] = NULL;
 }
 
@@ -86,6 +121,15 @@ tavola_err tvc_index_value(const tavola_index *index, const tavola_entity *entit
     *ret_value = text;
     return TAVOLA_OK;
 }
+
+bool tvc_index_has_value(const tavola_index *index, const tavola_entity *entity, const char *value)
+{
+    const char *has = entity ? tvc_entity_text(entity, index->property) : NULL;
+
+    return has && strcmp(has, value) == 0;
+}
+
+/* ---- what is stored ---- */
 
 static bool is_column(const char *const *columns, const char *name)
 {
@@ -113,49 +157,88 @@ tavola_entity *tvc_index_primary(const tavola_entity *entity, const char *partit
     if (primary) {
         tvc_entity_forget(primary, TVC_PRIMARY_ROW);
         tvc_entity_forget(primary, TVC_PRIMARY_PARTITION);
+        tvc_entity_forget(primary, TVC_PRIMARY_ETAG);
     }
     return primary;
 }
 
-tavola_entity *tvc_index_copy(const tavola_entity *entity, const char *const *columns,
-                              const char *partition_key, const char *row_key,
-                              const char *primary_partition, const char *primary_row)
+tavola_entity *tvc_index_copy(const tavola_indexed *indexed, const tavola_index *index,
+                              const tavola_entity *primary, const char *partition_key,
+                              const char *row_key, const char *etag)
 {
-    tavola_entity *copy = tvc_index_primary(entity, partition_key, row_key);
+    tavola_entity *copy = tvc_index_primary(primary, partition_key, row_key);
 
     if (copy == NULL)
         return NULL;
-    if (columns)
-        project(copy, columns);
-    tavola_entity_set_string(copy, TVC_PRIMARY_ROW, primary_row);
-    if (primary_partition)
-        tavola_entity_set_string(copy, TVC_PRIMARY_PARTITION, primary_partition);
+    if (index->columns)
+        project(copy, index->columns);
+    tavola_entity_set_string(copy, TVC_PRIMARY_ROW, primary->row_key);
+    if (indexed->queue)
+        tavola_entity_set_string(copy, TVC_PRIMARY_PARTITION, primary->partition_key);
+    if (indexed->queue && etag)
+        tavola_entity_set_string(copy, TVC_PRIMARY_ETAG, etag);
     return copy;
 }
 
-tavola_err tvc_index_compare(const tavola_index *index, const tavola_entity *primary,
-                             const tavola_entity *copy, bool *ret_is_right)
+tavola_err tvc_index_compare(const tavola_indexed *indexed, const tavola_index *index,
+                             const tavola_entity *primary, const tavola_entity *copy,
+                             bool *ret_is_right)
 {
     tavola_entity *want =
-        tvc_index_copy(primary, index->columns, copy->partition_key, copy->row_key,
-                       tvc_entity_text(copy, TVC_PRIMARY_PARTITION), primary->row_key);
-    tavola_err err = tavola_entity_error(want);
+        tvc_index_copy(indexed, index, primary, copy->partition_key, copy->row_key, primary->etag);
 
-    if (err == TAVOLA_OK)
-        *ret_is_right = tvc_entity_same(want, copy);
+    if (want == NULL)
+        return TAVOLA_ERR_NO_MEMORY;
+    *ret_is_right = want->error == TAVOLA_OK && tvc_entity_same(want, copy);
+
+    tavola_err err = want->error == TAVOLA_ERR_NO_MEMORY ? TAVOLA_ERR_NO_MEMORY : TAVOLA_OK;
+
     tavola_entity_free(want);
     return err;
 }
 
-tavola_err tvc_index_restore(tavola_entity *stored, const char *partition_key, const char *row_key)
+bool tvc_index_is_of(const tavola_indexed *indexed, const tavola_entity *copy,
+                     const char *partition_key, const char *row_key)
 {
-    const char *primary_row = tvc_entity_text(stored, TVC_PRIMARY_ROW);
-    const char *primary_partition = tvc_entity_text(stored, TVC_PRIMARY_PARTITION);
+    const char *primary_partition =
+        indexed->queue ? tvc_entity_text(copy, TVC_PRIMARY_PARTITION) : copy->partition_key;
+    const char *primary_row = tvc_entity_text(copy, TVC_PRIMARY_ROW);
 
-    if (!tvc_entity_rekey(stored, primary_partition ? primary_partition : partition_key,
-                          primary_row ? primary_row : row_key))
-        return TAVOLA_ERR_NO_MEMORY;
+    return primary_partition && primary_row && strcmp(primary_partition, partition_key) == 0 &&
+           strcmp(primary_row, row_key) == 0;
+}
+
+static bool restore_primary(const tavola_indexed *indexed, tavola_entity *stored)
+{
+    const char **key = indexed->queue ? &stored->partition_key : &stored->row_key;
+
+    if (!begins_with(*key, indexed->primary.prefix) || tvc_entity_text(stored, TVC_PRIMARY_ROW))
+        return false;
+    *key += strlen(indexed->primary.prefix);
+    return true;
+}
+
+/* What was a property's value is the key now; its bytes stay where they are. */
+bool tvc_index_restore(const tavola_indexed *indexed, const tavola_index *index,
+                       tavola_entity *stored)
+{
+    if (tvc_index_is_primary(index))
+        return restore_primary(indexed, stored);
+
+    const char *row_key = tvc_entity_text(stored, TVC_PRIMARY_ROW);
+    const char *partition_key = tvc_entity_text(stored, TVC_PRIMARY_PARTITION);
+    const char *etag = tvc_entity_text(stored, TVC_PRIMARY_ETAG);
+
+    if (row_key == NULL || (indexed->queue && partition_key == NULL))
+        return false;
+    stored->row_key = row_key;
+    if (indexed->queue) {
+        stored->partition_key = partition_key;
+        stored->etag = etag && tvc_is_etag(etag) ? etag : NULL;
+    }
+    stored->is_part = index->columns != NULL;
     tvc_entity_forget(stored, TVC_PRIMARY_ROW);
     tvc_entity_forget(stored, TVC_PRIMARY_PARTITION);
-    return TAVOLA_OK;
+    tvc_entity_forget(stored, TVC_PRIMARY_ETAG);
+    return true;
 }

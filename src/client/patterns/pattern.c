@@ -40,7 +40,7 @@ static const char *keep_key(tavola_entity *entity, const char *key)
     return kept ? memcpy(kept, key, size) : NULL;
 }
 
-bool tvc_entity_rekey(tavola_entity *entity, const char *partition_key, const char *row_key)
+static bool rekey(tavola_entity *entity, const char *partition_key, const char *row_key)
 {
     const char *kept_partition = keep_key(entity, partition_key);
     const char *kept_row = keep_key(entity, row_key);
@@ -58,7 +58,7 @@ tavola_entity *tvc_entity_copy_as(const tavola_entity *entity, const char *parti
 {
     tavola_entity *copy = tavola_entity_copy(entity);
 
-    if (copy == NULL || !tvc_entity_rekey(copy, partition_key, row_key)) {
+    if (copy == NULL || !rekey(copy, partition_key, row_key)) {
         tavola_entity_free(copy);
         return NULL;
     }

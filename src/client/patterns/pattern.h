@@ -21,10 +21,12 @@ enum {
 
 /**
  * The names of the properties that copies carry: the RowKey of the primary (as the application
- * knows it, without a prefix), and in another partition its PartitionKey, too.
+ * knows it, without a prefix), and in another partition its PartitionKey, too, and the etag of the
+ * primary of which it is a copy.
  */
 #define TVC_PRIMARY_ROW "TavolaPrimary"
 #define TVC_PRIMARY_PARTITION "TavolaPartition"
+#define TVC_PRIMARY_ETAG "TavolaETag"
 
 /**
  * A call for a pattern: the caller's, or one of its own, because what a request answered decides
@@ -68,9 +70,6 @@ bool tvc_is_absent(tavola_err err, const tavola_call *call);
  */
 tavola_entity *tvc_entity_copy_as(const tavola_entity *entity, const char *partition_key,
                                   const char *row_key);
-
-/** Give an entity other keys, in place; false when there is no memory. */
-bool tvc_entity_rekey(tavola_entity *entity, const char *partition_key, const char *row_key);
 
 /** Take a property out, if it is there; that does not count as a change by the application. */
 void tvc_entity_forget(tavola_entity *entity, const char *name);

@@ -121,7 +121,9 @@ static tavola_err write_over(wide_write *self, size_t was_count, const char *eta
         } else {
             const char *new_etag = tavola_batch_etag(batch, 0);
 
-            (void)tvc_call_set_etag(self->call, new_etag ? tv_slice_of(new_etag) : TV_NONE);
+            /* What was only found by reading back is the first part. */
+            if (new_etag || !tavola_call_was_confirmed(self->call) || self->parts.count == 0)
+                (void)tvc_call_set_etag(self->call, new_etag ? tv_slice_of(new_etag) : TV_NONE);
         }
     }
     tavola_batch_free(batch);
@@ -161,13 +163,15 @@ static tavola_err write_in_rounds(wide_write *self)
     }
 }
 
-tavola_err tavola_wide_put(tavola_table *table, const tavola_entity *wide, tavola_call *call)
+tavola_err tavola_wide_put(tavola_table *table, tavola_entity *wide, tavola_call *call)
 {
     tavola_err err = wide ? tavola_entity_error(wide) : TAVOLA_ERR_NO_MEMORY;
 
     if (err)
         return tvc_call_refuse(call, err, "%s",
                                wide ? tavola_entity_error_text(wide) : "there is no entity");
+    if (!tvc_entity_reserve_etag(wide))
+        return TAVOLA_ERR_NO_MEMORY;
 
     tavola_call own;
     wide_write self = {.table = table,
@@ -179,6 +183,8 @@ tavola_err tavola_wide_put(tavola_table *table, const tavola_entity *wide, tavol
     err = tvc_wide_split(wide, &self.parts, self.call);
     if (err == TAVOLA_OK)
         err = write_in_rounds(&self);
+    if (err == TAVOLA_OK)
+        tvc_entity_take_etag(wide, tavola_call_etag(self.call));
     tvc_wide_parts_done(&self.parts);
     tvc_writing_call_done(call, &own);
     return err;

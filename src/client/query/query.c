@@ -141,6 +141,33 @@ uint64_t tvc_query_limit(const tavola_query *query)
     return query ? query->limit : UINT64_MAX;
 }
 
+bool tvc_query_is_selection(const tavola_query *query)
+{
+    return query && (query->select || query->is_keys_only);
+}
+
+void tvc_query_select_also(tavola_query *query, const char *const *names)
+{
+    tvc_text text = {0};
+
+    if (query->error || query->select == NULL)
+        return;
+    tvc_text_add(&text, tv_slice_of(query->select));
+    for (; *names; names++) {
+        tvc_text_add_char(&text, ',');
+        tvc_text_add(&text, tv_slice_of(*names));
+    }
+
+    char *joined = tvc_text_take(&text);
+
+    if (joined == NULL) {
+        fail(query, TAVOLA_ERR_NO_MEMORY);
+        return;
+    }
+    tvc_release(query->select);
+    query->select = joined;
+}
+
 /* "name=" after what is there already. */
 static void begin_parameter(tvc_text *text, size_t start, tv_slice name)
 {

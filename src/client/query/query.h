@@ -20,6 +20,12 @@ void tvc_query_write(tvc_text *text, const tavola_query *query, uint64_t limit_l
 
 uint64_t tvc_query_limit(const tavola_query *query); /* UINT64_MAX: none, also of NULL */
 
+/** Whether only some of the properties are asked for. */
+bool tvc_query_is_selection(const tavola_query *query);
+
+/** If only some are, these names as well, which end with NULL; an error is that of the query. */
+void tvc_query_select_also(tavola_query *query, const char *const *names);
+
 /** A copy, for an operation that outlives the caller's; NULL when there is no memory. */
 tavola_query *tvc_query_copy(const tavola_query *query);
 

@@ -99,16 +99,15 @@ static void add_copies(tv_cure *c)
     c->is_unique = !tv_cure_has(c->proposal->row_key, TV_LIT("RowKey")) &&
                    !tv_cure_has(c->proposal->partition_key, TV_LIT("RowKey"));
     if (is_of_library(c)) {
-        tv_cure_add_section(c, "near_library");
-        tv_cure_add_section(c, "make_copy_by_library");
-        tv_cure_add_section(c, "fill");
+        tv_cure_add_section(c, "intra_library");
+        tv_cure_add_section(c, "fill_by_library");
         return;
     }
     tv_cure_add_section(c, "head");
     add_makers(c);
     tv_cure_add_section(c, "partition_of");
     tv_cure_add_section(c, "copies");
-    tv_cure_add_section(c, c->is_near ? "near" : c->is_unique ? "far_unique" : "far");
+    tv_cure_add_section(c, c->is_near ? "intra" : c->is_unique ? "inter_unique" : "inter");
     tv_cure_add_section(c, c->is_unique  ? "find_point"
                            : c->high.len ? "find_range"
                                          : "find_partition");

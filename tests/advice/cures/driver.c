@@ -11,6 +11,9 @@
 
 static tavola_client *client;
 static tavola_table *table;
+#ifdef OFFERS_library
+static tavola_indexed *indexed;
+#endif
 
 static const char *told(tavola_err err)
 {
@@ -113,10 +116,10 @@ static tavola_err call(step *s)
 
     tavola_entity_get_string(s->e, by_value.property, &value);
     if (is(s->name, "find"))
-        return find_indexed(table, partition, value, &s->found);
+        return find_indexed(indexed, partition, value, &s->found);
     if (is(s->name, "delete"))
-        return delete_indexed(table, partition, tavola_entity_row_key(s->e));
-    return put_indexed(table, s->e2 ? s->e2 : s->e);
+        return delete_indexed(indexed, partition, tavola_entity_row_key(s->e));
+    return put_indexed(indexed, s->e2 ? s->e2 : s->e);
 }
 #elif defined OFFERS_log
 static tavola_err call(step *s)
@@ -339,7 +342,11 @@ static tavola_err call_or_fill(step *s)
     tavola_err err;
 
     if (is(s->name, "fill")) {
+#ifdef OFFERS_library
+        err = fill(indexed, &refused);
+#else
         err = fill(table, &refused);
+#endif
         snprintf(s->number, sizeof s->number, "%llu", (unsigned long long)refused);
         return err;
     }
@@ -380,6 +387,10 @@ int main(int argc, char **argv)
     if (tavola_client_open(argv[1], NULL, &client, NULL) ||
         tavola_table_open(client, argv[2], &table) || tavola_table_create_if_absent(table, NULL))
         return 1;
+#ifdef OFFERS_library
+    if (open_indexed(table, &indexed))
+        return 1;
+#endif
     printf("[");
     for (int i = 3, count; i + 1 < argc; i += 2 + count) {
         printf("%s", i > 3 ? "," : "");
@@ -387,6 +398,9 @@ int main(int argc, char **argv)
         run_step(argv[i], count, argv + i + 2);
     }
     puts("]");
+#ifdef OFFERS_library
+    tavola_indexed_close(indexed);
+#endif
     tavola_table_close(table);
     tavola_client_close(client);
     return 0;

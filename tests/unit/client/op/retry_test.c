@@ -504,7 +504,7 @@ static tavola_err move_it(tavola_table *table)
 }
 
 static tavola_err put(tavola_table *table,
-                      tavola_err (*how)(tavola_table *table, const tavola_entity *entity))
+                      tavola_err (*how)(tavola_table *table, tavola_entity *entity))
 {
     tavola_entity *entity = tavola_entity_new("p", "r");
 
@@ -516,7 +516,7 @@ static tavola_err put(tavola_table *table,
     return err;
 }
 
-static tavola_err put_as_wide(tavola_table *table, const tavola_entity *entity)
+static tavola_err put_as_wide(tavola_table *table, tavola_entity *entity)
 {
     return tavola_wide_put(table, entity, NULL);
 }
@@ -531,9 +531,21 @@ static tavola_err delete_wide(tavola_table *table)
     return tavola_wide_delete(table, "p", "r", NULL);
 }
 
-static tavola_err put_as_indexed(tavola_table *table, const tavola_entity *entity)
+static tavola_indexed *open_indexed(tavola_table *table)
 {
-    return tavola_indexed_put(table, &by_name, 1, entity, NULL);
+    tavola_indexed *indexed = NULL;
+
+    CHECK_CODE(tavola_indexed_open(table, &by_name, 1, NULL, NULL, &indexed), TAVOLA_OK);
+    return indexed;
+}
+
+static tavola_err put_as_indexed(tavola_table *table, tavola_entity *entity)
+{
+    tavola_indexed *indexed = open_indexed(table);
+    tavola_err err = tavola_indexed_put(indexed, entity, NULL);
+
+    tavola_indexed_close(indexed);
+    return err;
 }
 
 static tavola_err put_indexed(tavola_table *table)
@@ -543,7 +555,20 @@ static tavola_err put_indexed(tavola_table *table)
 
 static tavola_err delete_indexed(tavola_table *table)
 {
-    return tavola_indexed_delete(table, &by_name, 1, "p", "r", NULL);
+    tavola_indexed *indexed = open_indexed(table);
+    tavola_err err = tavola_indexed_delete(indexed, "p", "r", TAVOLA_ANY, NULL);
+
+    tavola_indexed_close(indexed);
+    return err;
+}
+
+static tavola_err repair_indexed(tavola_table *table)
+{
+    tavola_indexed *indexed = open_indexed(table);
+    tavola_err err = tavola_indexed_repair(indexed, NULL, NULL, NULL, NULL, NULL);
+
+    tavola_indexed_close(indexed);
+    return err;
 }
 
 static tavola_err get_list(tavola_table *table)
@@ -578,6 +603,7 @@ static const struct {
     {"a wide entity is deleted", delete_wide, false},
     {"an entity with indexes is put", put_indexed, false},
     {"an entity with indexes is deleted", delete_indexed, false},
+    {"indexes are repaired", repair_indexed, false},
     {"a list is read", get_list, true},
     {"a wide entity is read", get_wide, true},
 };

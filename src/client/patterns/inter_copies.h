@@ -17,10 +17,10 @@
  * new values, and only those spots are touched for it: what one of us leaves undone is named in a
  * message that is still in the queue.
  */
-#ifndef TVC_PATTERNS_FAR_COPIES_H
-#define TVC_PATTERNS_FAR_COPIES_H
+#ifndef TVC_PATTERNS_INTER_COPIES_H
+#define TVC_PATTERNS_INTER_COPIES_H
 
-#include "client/patterns/index.h"
+#include "client/patterns/indexed.h"
 
 enum { TVC_SPOTS_MAX = 2 * TVC_INDEXES_MAX };
 
@@ -32,28 +32,22 @@ typedef enum tvc_owner {
 
 typedef struct tvc_spot {
     const tavola_index *index;
-    char *partition_key; /* prefix + PartitionKey of the primary */
-    char *value;         /* its RowKey */
+    tvc_index_place at;  /* its RowKey is the value */
     tavola_entity *copy; /* as it was read; NULL: none */
     tvc_owner owner;
 } tvc_spot;
 
 typedef struct tvc_spots {
-    const tavola_far *far;
-    tavola_table *copies;
+    const tavola_indexed *indexed;
     const char *partition_key, *row_key; /* of the primary, as the application knows them */
-    char *primary_partition;             /* as it is stored */
     tavola_call *call;
     tvc_spot *at;
     size_t count;
     bool has_conflict; /* another primary has a value of ours, and the copy */
 } tvc_spots;
 
-/** Refuse what cannot work. */
-tavola_err tvc_far_check(const tavola_far *far, tavola_call *call);
-
-tavola_err tvc_spots_init(tvc_spots *spots, const tavola_far *far, const char *partition_key,
-                          const char *row_key, tavola_call *call);
+tavola_err tvc_spots_init(tvc_spots *spots, const tavola_indexed *indexed,
+                          const char *partition_key, const char *row_key, tavola_call *call);
 void tvc_spots_done(tvc_spots *spots);
 
 /** A spot by its index and value; once.  INVALID when it is that of another index, too. */
@@ -75,7 +69,8 @@ tavola_err tvc_spots_read_empty(tvc_spots *spots, const tavola_entity *primary);
 tavola_err tvc_spots_check_free(tvc_spots *spots, const tavola_entity *entity);
 
 /**
- * Step (3) for all of them; `primary` is its state, NULL: there is none.  *ret_again: the spots are
+ * Step (3) for all of them; `primary` is its state with its etag, which copies carry; NULL: there
+ * is none.  *ret_again: the spots are
  * to be read again, because others wrote to them.  *ret_has_inserted: step (5) is due.
  */
 tavola_err tvc_spots_write(tvc_spots *spots, const tavola_entity *primary, bool *ret_again,
@@ -83,8 +78,5 @@ tavola_err tvc_spots_write(tvc_spots *spots, const tavola_entity *primary, bool 
 
 /** All steps, until there is nothing left to do. */
 tavola_err tvc_spots_repair(tvc_spots *spots);
-
-/** The primary as it is stored; *ret_primary is NULL when there is none. */
-tavola_err tvc_far_read_primary(const tvc_spots *spots, bool is_whole, tavola_entity **ret_primary);
 
 #endif

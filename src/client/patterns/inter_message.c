@@ -1,9 +1,9 @@
 /* The message of the inter-partition secondary index pattern. */
-#include "client/patterns/far_message.h"
+#include "client/patterns/inter_message.h"
 
 #include "client/patterns/json_list.h"
 
-#define KIND "tavola.far/1"
+#define KIND "tavola.inter-partition/1"
 
 enum { AT_KIND, AT_TABLE, AT_PARTITION, AT_ROW, AT_SPOTS };
 
@@ -14,15 +14,15 @@ static bool add(tavola_names *items, const char *text)
 
 static bool add_all(tavola_names *items, const tvc_spots *spots)
 {
-    bool is_added = add(items, KIND) && add(items, tavola_table_name(spots->far->table)) &&
+    bool is_added = add(items, KIND) && add(items, tavola_table_name(spots->indexed->table)) &&
                     add(items, spots->partition_key) && add(items, spots->row_key);
 
     for (size_t i = 0; is_added && i < spots->count; i++)
-        is_added = add(items, spots->at[i].index->prefix) && add(items, spots->at[i].value);
+        is_added = add(items, spots->at[i].index->prefix) && add(items, spots->at[i].at.row_key);
     return is_added;
 }
 
-char *tvc_far_message(const tvc_spots *spots)
+char *tvc_inter_message(const tvc_spots *spots)
 {
     tavola_names *items = tvc_names_new();
     tvc_text text = {0};
@@ -36,27 +36,27 @@ char *tvc_far_message(const tvc_spots *spots)
     return tvc_text_take(&text);
 }
 
-static const tavola_index *find_index(const tavola_far *far, const char *prefix)
+static const tavola_index *find_index(const tavola_indexed *indexed, const char *prefix)
 {
-    for (size_t i = 0; i < far->count; i++) {
-        if (!tvc_index_is_primary(&far->indexes[i]) && strcmp(far->indexes[i].prefix, prefix) == 0)
-            return &far->indexes[i];
+    for (size_t i = 0; i < indexed->count; i++) {
+        if (strcmp(indexed->indexes[i].prefix, prefix) == 0)
+            return &indexed->indexes[i];
     }
     return NULL;
 }
 
-static bool is_for(const tavola_names *items, const tavola_far *far)
+static bool is_for(const tavola_names *items, const tavola_indexed *indexed)
 {
     return items->count >= AT_SPOTS && items->count % 2 == 0 &&
            strcmp(items->items[AT_KIND], KIND) == 0 &&
            tv_slice_eq_nocase(tv_slice_of(items->items[AT_TABLE]),
-                              tv_slice_of(tavola_table_name(far->table)));
+                              tv_slice_of(tavola_table_name(indexed->table)));
 }
 
 static tavola_err add_spots(const tavola_names *items, tvc_spots *spots)
 {
     for (size_t i = AT_SPOTS; i < items->count; i += 2) {
-        const tavola_index *index = find_index(spots->far, items->items[i]);
+        const tavola_index *index = find_index(spots->indexed, items->items[i]);
 
         /* Of a program with other indexes: this one must not say that it is done. */
         if (index == NULL)
@@ -71,20 +71,21 @@ static tavola_err add_spots(const tavola_names *items, tvc_spots *spots)
     return TAVOLA_OK;
 }
 
-tavola_err tvc_far_message_read(const char *message, const tavola_far *far, tavola_call *call,
-                                tavola_names **ret_items, tvc_spots *ret_spots)
+tavola_err tvc_inter_message_read(const char *message, const tavola_indexed *indexed,
+                                  tavola_call *call, tavola_names **ret_items, tvc_spots *ret_spots)
 {
     tavola_names *items = NULL;
     tavola_err err = tvc_json_list_read(tv_slice_of(message), &items);
 
-    if (err == TAVOLA_ERR_PROTOCOL || (err == TAVOLA_OK && !is_for(items, far)))
+    if (err == TAVOLA_ERR_PROTOCOL || (err == TAVOLA_OK && !is_for(items, indexed)))
         err = tvc_call_refuse(call, TAVOLA_ERR_INVALID, "the message is not about these indexes");
     if (err) {
         tavola_names_free(items);
         return err;
     }
 
-    err = tvc_spots_init(ret_spots, far, items->items[AT_PARTITION], items->items[AT_ROW], call);
+    err =
+        tvc_spots_init(ret_spots, indexed, items->items[AT_PARTITION], items->items[AT_ROW], call);
     if (err == TAVOLA_OK)
         err = add_spots(items, ret_spots);
     if (err) {

@@ -133,6 +133,28 @@ export function problems(sideways) {
         say(`"${one.text}" and "${other.text}" overlap`);
     }
   });
+  // Where a table has no head, its cells say what they are: all but what a row is called and what can be done.
+  for (const table of document.querySelectorAll('.app table')) {
+    const isHeadless = table.tHead && !table.tHead.checkVisibility();
+    for (const row of isHeadless ? table.tBodies[0].rows : []) {
+      const nameless = [...row.cells].filter(
+        cell => cell.textContent.trim() && getComputedStyle(cell, '::before').content === 'none',
+      );
+      if (nameless.length > 2)
+        say(`${name(nameless[0])} and ${name(nameless[1])} do not say what they are`);
+    }
+  }
+
+  // A button that has no room in the bar takes another with it.
+  const lines = new Map();
+  for (const each of document.querySelectorAll('.top > :is(button, a, h1)')) {
+    if (!each.checkVisibility()) continue;
+    const { top, height } = each.getBoundingClientRect();
+    const line = Math.round((top + height / 2) / 20);
+    lines.set(line, [...(lines.get(line) || []), each]);
+  }
+  for (const line of lines.values())
+    if (lines.size > 1 && line.length === 1) say(`${name(line[0])} is alone in a line of the bar`);
   return found.slice(0, 20);
 }
 

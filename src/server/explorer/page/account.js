@@ -1,6 +1,6 @@
 // An account: everything in it as a table, and new ones.
 
-import { h, put, count, plural, bytes, toast, dialog, ask, sparkline } from './dom.js';
+import { h, put, stacked, count, plural, bytes, toast, dialog, ask, sparkline } from './dom.js';
 import * as api from './api.js';
 import { topBar } from './frame.js';
 import { countText, itemsOf, rateText, refreshTree, treeIsThere } from './names.js';
@@ -286,44 +286,46 @@ export async function show() {
         : h(
             'div',
             { class: 'scrollx' },
-            h(
-              'table',
-              { class: 'list mid' },
+            stacked(
               h(
-                'thead',
-                null,
+                'table',
+                { class: 'list mid stack' },
                 h(
-                  'tr',
+                  'thead',
                   null,
-                  columns.map(id =>
-                    h(
-                      'th',
-                      {
-                        scope: 'col',
-                        class: id === 'name' || id === 'plan' ? null : 'r',
-                        'aria-sort':
-                          id === order ? (id === 'name' ? 'ascending' : 'descending') : null,
-                      },
+                  h(
+                    'tr',
+                    null,
+                    columns.map(id =>
                       h(
-                        'button',
+                        'th',
                         {
-                          class: 'sorter',
-                          onclick: () => {
-                            order = id;
-                            draw();
-                          },
+                          scope: 'col',
+                          class: id === 'name' || id === 'plan' ? null : 'r',
+                          'aria-sort':
+                            id === order ? (id === 'name' ? 'ascending' : 'descending') : null,
                         },
-                        COLUMNS[id][0] || ITEMS_OF[kind],
+                        h(
+                          'button',
+                          {
+                            class: 'sorter',
+                            onclick: () => {
+                              order = id;
+                              draw();
+                            },
+                          },
+                          COLUMNS[id][0] || ITEMS_OF[kind],
+                        ),
                       ),
                     ),
+                    h('th', { scope: 'col' }, h('span', { class: 'sr' }, 'Actions')),
                   ),
-                  h('th', { scope: 'col' }, h('span', { class: 'sr' }, 'Actions')),
                 ),
-              ),
-              h(
-                'tbody',
-                null,
-                shown.map(item => row(kind, item, columns)),
+                h(
+                  'tbody',
+                  null,
+                  shown.map(item => row(kind, item, columns)),
+                ),
               ),
             ),
           ),

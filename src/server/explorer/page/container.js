@@ -1,10 +1,10 @@
 // A container of blobs: its folders, upload and download.
 
-import { h, put, icon, bytes, plural, toast, ask, instant, visible } from './dom.js';
+import { h, put, stacked, icon, bytes, plural, toast, ask, instant, visible } from './dom.js';
 import * as api from './api.js';
 import { list, pathOf, download } from './blobs.js';
 import { blobLink, folderLink, crumbs, removeBlob } from './blob.js';
-import { ownTabs, topBar, troubleBox } from './frame.js';
+import { deleteButton, ownTabs, topBar, troubleBox } from './frame.js';
 import { itemsOf, rateText, refreshTree } from './names.js';
 import { link } from './route.js';
 import { contentTypeOf } from './content_type.js';
@@ -39,95 +39,97 @@ export async function show(route) {
         : h(
             'div',
             { class: 'scrollx' },
-            h(
-              'table',
-              { class: 'list mid' },
+            stacked(
               h(
-                'thead',
-                null,
+                'table',
+                { class: 'list mid stack' },
                 h(
-                  'tr',
+                  'thead',
                   null,
-                  ['Name', 'Type', 'Size', 'Changed', 'Lease', 'Tier', ''].map(name =>
-                    h(
-                      'th',
-                      { scope: 'col', class: name === 'Size' || name === 'Changed' ? 'r' : null },
-                      name || h('span', { class: 'sr' }, 'Actions'),
-                    ),
-                  ),
-                ),
-              ),
-              h(
-                'tbody',
-                null,
-                folders.map(name =>
                   h(
                     'tr',
                     null,
-                    h(
-                      'td',
-                      { colspan: '7' },
+                    ['Name', 'Type', 'Size', 'Changed', 'Lease', 'Tier', ''].map(name =>
                       h(
-                        'a',
-                        { href: folderLink(container, name) },
-                        icon('folder'),
-                        ' ',
-                        visible(name.slice(prefix.length)),
+                        'th',
+                        { scope: 'col', class: name === 'Size' || name === 'Changed' ? 'r' : null },
+                        name || h('span', { class: 'sr' }, 'Actions'),
                       ),
                     ),
                   ),
                 ),
-                blobs.map(blob =>
-                  h(
-                    'tr',
-                    null,
+                h(
+                  'tbody',
+                  null,
+                  folders.map(name =>
                     h(
-                      'td',
+                      'tr',
                       null,
                       h(
-                        'a',
-                        { href: blobLink(container, blob.name), dir: 'auto' },
-                        visible(blob.name.slice(prefix.length)),
+                        'td',
+                        { colspan: '7' },
+                        h(
+                          'a',
+                          { href: folderLink(container, name) },
+                          icon('folder'),
+                          ' ',
+                          visible(name.slice(prefix.length)),
+                        ),
                       ),
                     ),
+                  ),
+                  blobs.map(blob =>
                     h(
-                      'td',
+                      'tr',
                       null,
-                      `${blob.kind.replace('Blob', '')}, ${blob.headers['Content-Type'] || 'no type'}`,
-                    ),
-                    h('td', { class: 'r' }, bytes(blob.size)),
-                    h('td', { class: 'r nowrap' }, instant(new Date(blob.changed).toISOString())),
-                    h(
-                      'td',
-                      null,
-                      blob.lease && blob.lease !== 'available'
-                        ? h('span', { class: 'chip part' }, blob.lease)
-                        : h('span', { class: 'muted' }, 'none'),
-                    ),
-                    h('td', null, blob.tier || h('span', { class: 'muted' }, '–')),
-                    h(
-                      'td',
-                      { class: 'r' },
                       h(
-                        'button',
-                        {
-                          class: 'btn quiet small',
-                          'aria-label': `Download ${blob.name}`,
-                          onclick: () =>
-                            download(container, blob).catch(error =>
-                              put(trouble, troubleBox(error)),
-                            ),
-                        },
-                        'Download',
+                        'td',
+                        null,
+                        h(
+                          'a',
+                          { href: blobLink(container, blob.name), dir: 'auto' },
+                          visible(blob.name.slice(prefix.length)),
+                        ),
                       ),
                       h(
-                        'button',
-                        {
-                          class: 'btn quiet small',
-                          'aria-label': `Delete ${blob.name}`,
-                          onclick: () => remove(blob),
-                        },
-                        'Delete',
+                        'td',
+                        null,
+                        `${blob.kind.replace('Blob', '')}, ${blob.headers['Content-Type'] || 'no type'}`,
+                      ),
+                      h('td', { class: 'r' }, bytes(blob.size)),
+                      h('td', { class: 'r nowrap' }, instant(new Date(blob.changed).toISOString())),
+                      h(
+                        'td',
+                        null,
+                        blob.lease && blob.lease !== 'available'
+                          ? h('span', { class: 'chip part' }, blob.lease)
+                          : h('span', { class: 'muted' }, 'none'),
+                      ),
+                      h('td', null, blob.tier || h('span', { class: 'muted' }, '–')),
+                      h(
+                        'td',
+                        { class: 'r' },
+                        h(
+                          'button',
+                          {
+                            class: 'btn quiet small',
+                            'aria-label': `Download ${blob.name}`,
+                            onclick: () =>
+                              download(container, blob).catch(error =>
+                                put(trouble, troubleBox(error)),
+                              ),
+                          },
+                          'Download',
+                        ),
+                        h(
+                          'button',
+                          {
+                            class: 'btn quiet small',
+                            'aria-label': `Delete ${blob.name}`,
+                            onclick: () => remove(blob),
+                          },
+                          'Delete',
+                        ),
                       ),
                     ),
                   ),
@@ -253,7 +255,7 @@ export async function show(route) {
         facts,
         h('button', { class: 'btn', onclick: () => picker.click() }, 'Upload'),
         picker,
-        h('button', { class: 'btn quiet', onclick: removeAll }, 'Delete container'),
+        deleteButton('Delete container', removeAll),
       ),
       ownTabs('blob', container),
       h(

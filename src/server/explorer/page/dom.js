@@ -46,6 +46,18 @@ export function putAgain(element, ...children) {
   if (at >= 0) stops()[at]?.focus({ preventScroll: true });
 }
 
+/** A table of which each cell knows the name of its column, to say it where there is no room for a head. */
+export function stacked(table) {
+  const heads = [...table.querySelectorAll('thead th')].map(each =>
+    each.querySelector('.sr') ? '' : each.textContent,
+  );
+  for (const row of table.querySelectorAll('tbody tr'))
+    [...row.cells].forEach((cell, i) => {
+      if (heads[i] && cell.colSpan === 1) cell.dataset.name = heads[i];
+    });
+  return table;
+}
+
 // --- numbers and times as people read them ---
 
 export const count = number => Math.round(number).toLocaleString('en-US');

@@ -1,6 +1,6 @@
 // What the server knows of a table without reading it.
 
-import { h, put, count, bytes, plural, visible, toast } from './dom.js';
+import { h, put, stacked, count, bytes, plural, visible, toast } from './dom.js';
 import * as api from './api.js';
 import { troubleBox } from './frame.js';
 import { link } from './route.js';
@@ -12,26 +12,28 @@ const list = (title, heads, rows) =>
   rows.length > 0 &&
   h(
     'section',
-    null,
+    { class: 'sect' },
     h('h2', null, title),
     h(
       'div',
       { class: 'scrollx' },
-      h(
-        'table',
-        { class: 'list' },
+      stacked(
         h(
-          'thead',
-          null,
+          'table',
+          { class: 'list stack' },
           h(
-            'tr',
+            'thead',
             null,
-            heads.map(([name, isNumber]) =>
-              h('th', { scope: 'col', class: isNumber ? 'r' : null }, name),
+            h(
+              'tr',
+              null,
+              heads.map(([name, isNumber]) =>
+                h('th', { scope: 'col', class: isNumber ? 'r' : null }, name),
+              ),
             ),
           ),
+          h('tbody', null, rows),
         ),
-        h('tbody', null, rows),
       ),
     ),
   );

@@ -152,6 +152,15 @@ export const ownTabs = (kind, name, isAccess) =>
     ['Metadata and access', link('access', kind, name), isAccess],
   ]);
 
+/** The button that deletes what a view shows: a word, on a phone a picture. */
+export const deleteButton = (label, onclick) =>
+  h(
+    'button',
+    { class: 'btn quiet', 'aria-label': label, onclick },
+    h('span', { class: 'phone' }, icon('bin')),
+    h('span', { class: 'desk' }, label),
+  );
+
 /** Where a view cannot be shown: the service's words, and its id for a log. */
 export const troubleBox = trouble =>
   h(

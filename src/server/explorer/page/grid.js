@@ -30,7 +30,7 @@ const keyOf = entity => `${entity.partition}\u0000${entity.row}`;
 
 /** How wide a column is, unless somebody has said otherwise. */
 const usualWidth = ({ name, type }) =>
-  WIDTHS[type] || Math.max(120, Math.min(220, name.length * 8 + 50));
+  Math.max(WIDTHS[type] || 120, Math.min(220, name.length * 8 + 56));
 
 // Keys are shown whole as long as they leave a part of the grid to the properties; then the longer one gives way.
 const KEY_LEAST = 130,

@@ -172,7 +172,7 @@ export function policyEditor(kind, policies) {
       { class: 'scrollx' },
       h(
         'table',
-        { class: 'list stack' },
+        { class: 'list stack many' },
         h(
           'thead',
           null,

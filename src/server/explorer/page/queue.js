@@ -3,7 +3,7 @@
 import { h, put, count, plural, toast, ask, visible } from './dom.js';
 import * as api from './api.js';
 import * as messages from './messages.js';
-import { ownTabs, topBar, troubleBox } from './frame.js';
+import { deleteButton, ownTabs, topBar, troubleBox } from './frame.js';
 import { itemsOf, rateText, refreshTree } from './names.js';
 import { link } from './route.js';
 import { takenBox, numberField, time } from './taken.js';
@@ -307,13 +307,8 @@ export async function show(route) {
         home !== queue &&
           h('button', { class: 'btn', onclick: () => act(moveBack) }, `Move back to ${home}`),
         h('button', { class: 'btn', onclick: () => act(clear) }, 'Clear'),
-        h(
-          'button',
-          {
-            class: 'btn quiet',
-            onclick: () => remove(queue).catch(error => put(failure, troubleBox(error))),
-          },
-          'Delete queue',
+        deleteButton('Delete queue', () =>
+          remove(queue).catch(error => put(failure, troubleBox(error))),
         ),
       ),
       ownTabs('queue', queue),

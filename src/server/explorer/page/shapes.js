@@ -65,7 +65,7 @@ export async function show(route, table) {
           { class: 'scrollx' },
           h(
             'table',
-            { class: 'list stack' },
+            { class: 'list stack many' },
             h(
               'thead',
               null,

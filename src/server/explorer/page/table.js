@@ -1,8 +1,8 @@
 // A table: its tabs, each a file that is loaded when it is wanted.
 
-import { h, bytes, plural, icon, ask, toast } from './dom.js';
+import { ask, bytes, plural, toast } from './dom.js';
 import * as api from './api.js';
-import { tabs, topBar } from './frame.js';
+import { deleteButton, tabs, topBar } from './frame.js';
 import { factsOf, refreshTree } from './names.js';
 import { link } from './route.js';
 
@@ -56,12 +56,7 @@ export async function show(route) {
         table,
         factsLine(factsOf(table)),
         inner.actions,
-        h(
-          'button',
-          { class: 'btn quiet', 'aria-label': 'Delete table', onclick: () => remove(table) },
-          h('span', { class: 'phone' }, icon('bin')),
-          h('span', { class: 'desk' }, 'Delete table'),
-        ),
+        deleteButton('Delete table', () => remove(table)),
       ),
       tabs(
         table,

@@ -2,7 +2,7 @@
 """The server's own page in a real browser.  Ends with "explorer: N passed, N failed".
 
     tests/explorer/run.py [PART...]             e.g. views edit
-    tests/explorer/run.py --pictures [PART...]  draw pictures of docs/explorer/ anew: heat server
+    tests/explorer/run.py --pictures [PART...]  draw pictures of docs/explorer/ anew: heat server views
 
 Every file gets a server of its own.  What a test cannot do in a browser - another link into the
 page, a restart of the server, the command line tool - it asks for at a small port of this program
@@ -34,7 +34,7 @@ TOOL = os.environ.get("TAVOLA", str(ROOT / "build" / "tavola"))
 # A recorder whose clock the tests move (POST /clock/MS), for what is about time.
 # On one thread a request is recorded before the next one is answered.
 BY_HAND = ("--watch=all", "--watch-clock=manual", "--test-points", "--threads", "1")
-PICTURE_FLAGS = {"heat": BY_HAND}
+PICTURE_FLAGS = {"heat": BY_HAND, "views": BY_HAND}
 LOG_LINES = 20  # for a test that fails
 FLAGS = {"heat": BY_HAND, "findings": BY_HAND, "layout": BY_HAND, "server": ("--access-log", "--test-points", "--test-values", "history-ms=200")}
 

@@ -352,7 +352,7 @@ static tavola_err call_or_fill(step *s)
     }
 #endif
     if (is(s->name, "behind"))
-        return tavola_delete(table, s->words[0], s->words[1], NULL, NULL);
+        return tavola_delete(table, s->words[0], s->words[1], TAVOLA_ANY, NULL);
     return call(s);
 }
 

@@ -15,7 +15,7 @@ typedef struct walk {
 } walk;
 
 /* The guide's ManyEntitiesQueryAsync. */
-static void on_page(tavola_op *op, void *user)
+static void on_page(void *user, tavola_op *op)
 {
     walk *w = user;
     tavola_page *page = tavola_op_take_page(op);
@@ -25,7 +25,8 @@ static void on_page(tavola_op *op, void *user)
     w->pages++;
     w->entities += tavola_page_count(page);
     if (tavola_page_token(page))
-        CHECK(tavola_start_page(w->table, w->query, tavola_page_token(page), on_page, w, &next));
+        CHECK(tavola_start_page(w->table, w->query, tavola_page_token(page), on_page, w, NULL,
+                                &next));
     else
         w->is_done = true;
     tavola_page_free(page);
@@ -53,7 +54,7 @@ int main(int argc, char **argv)
 
     w.query = tavola_query_new(tavola_where("PartitionKey", TAVOLA_EQ, tavola_string("Sales")));
     tavola_query_set_page_size(w.query, 30);
-    CHECK(tavola_start_page(w.table, w.query, NULL, on_page, &w, &op));
+    CHECK(tavola_start_page(w.table, w.query, NULL, on_page, &w, NULL, &op));
     while (!w.is_done) {
         struct pollfd descriptors[] = {{.fd = tavola_client_fd(client), .events = POLLIN}};
 

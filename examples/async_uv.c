@@ -13,7 +13,7 @@ typedef struct program {
     int done, found;
 } program;
 
-static void on_read(tavola_op *op, void *user)
+static void on_read(void *user, tavola_op *op)
 {
     program *p = user;
     tavola_entity *entity = tavola_op_take_entity(op);
@@ -50,7 +50,8 @@ int main(int argc, char **argv)
         tavola_op *op;
 
         /* Every other one asks for somebody who is not there. */
-        CHECK(tavola_start_get(employees, "Sales", i % 2 ? "000223" : "999999", on_read, &p, &op));
+        CHECK(tavola_start_get(employees, "Sales", i % 2 ? "000223" : "999999", on_read, &p, NULL,
+                               &op));
     }
     uv_run(loop, UV_RUN_DEFAULT);
     uv_loop_close(loop);

@@ -12,7 +12,7 @@ typedef struct tables {
 } tables;
 
 /* Steps 3 to 5 of the guide; the message is the id of the employee. */
-static tavola_err archive_employee(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err archive_employee(void *user, const char *message, uint32_t dequeue_count)
 {
     tables *t = user;
 
@@ -44,8 +44,8 @@ int main(int argc, char **argv)
                    example_employee("Sales", "456", "Jon", "Jones", 66, "jonesj@contoso.com"));
 
     CHECK(tavola_worker_open(client, "example-archive", "example-archive-poison", 5,
-                             archive_employee, &t, &worker));
-    tavola_worker_set_visibility_ms(worker, 1000);
+                             archive_employee, &t, NULL, &worker));
+    tavola_worker_set_hidden_s(worker, 1);
 
     CHECK(tavola_queue_open(client, "example-archive", &queue));
     CHECK(tavola_queue_create_if_absent(queue, NULL));

@@ -64,7 +64,7 @@ static void show(tavola_table *table, tavola_filter *filter)
 }
 
 /* "Modifying heterogeneous entity types": only what is known of the type is touched. */
-static tavola_err hire(tavola_entity *entity, void *user)
+static tavola_err hire(void *user, tavola_entity *entity)
 {
     int32_t count;
 

@@ -12,7 +12,7 @@ typedef struct company {
 } company;
 
 /* The message is "id"; may be done any number of times. */
-static tavola_err index_employee(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err index_employee(void *user, const char *message, uint32_t dequeue_count)
 {
     company *c = user;
     tavola_entity *employee = NULL;
@@ -26,13 +26,13 @@ static tavola_err index_employee(const char *message, uint32_t dequeue_count, vo
         return err;
 
     tavola_entity_get_string(employee, "LastName", &last);
-    err = tavola_blob_list_add(c->client, "example-index", last, message, NULL);
+    err = tavola_list_blob_add(c->client, "example-index", last, message, NULL);
     tavola_entity_free(employee);
     return err;
 }
 
 /* First the employee, then the index: both in a job. */
-static tavola_err hire(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err hire(void *user, const char *message, uint32_t dequeue_count)
 {
     company *c = user;
     tavola_entity *employee =
@@ -40,7 +40,7 @@ static tavola_err hire(const char *message, uint32_t dequeue_count, void *user)
     tavola_err err = tavola_insert_or_replace(c->employees, employee, NULL);
 
     tavola_entity_free(employee);
-    return err ? err : index_employee(message, dequeue_count, user);
+    return err ? err : index_employee(user, message, dequeue_count);
 }
 
 int main(int argc, char **argv)
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     CHECK(tavola_eventually(c.client, "example-index", "000223", 0, hire, &c, NULL));
     CHECK(tavola_eventually(c.client, "example-index", "000152", 0, hire, &c, NULL));
 
-    CHECK(tavola_blob_list_get(c.client, "example-index", "Jones", NULL, &ids));
+    CHECK(tavola_list_blob_get(c.client, "example-index", "Jones", NULL, &ids));
     for (size_t i = 0; i < tavola_names_count(ids); i++)
         printf("Jones: %s\n", tavola_names_at(ids, i));
     tavola_names_free(ids);

@@ -13,7 +13,7 @@ typedef struct company {
 } company;
 
 /* The message is "department/id". */
-static tavola_err hire(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err hire(void *user, const char *message, uint32_t dequeue_count)
 {
     company *c = user;
     char *department = tavola_key_part('/', message, 0), *id = tavola_key_part('/', message, 1);

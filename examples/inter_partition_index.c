@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 
     /* Runs somewhere, all the time. */
     CHECK(tavola_worker_open(client, tavola_queue_name(inter.queue), NULL, 0, tavola_indexed_job,
-                             employees, &worker));
+                             employees, NULL, &worker));
 
     CHECK(tavola_indexed_put(employees, jones, NULL));
     find(employees, "jonesj@contoso.com");

@@ -42,7 +42,7 @@ static void list(tavola_indexed *employees, const char *from, const char *to)
     tavola_scan_close(scan);
 }
 
-static tavola_err change_address(tavola_entity *employee, void *email)
+static tavola_err change_address(void *email, tavola_entity *employee)
 {
     tavola_entity_set_string(employee, "Email", email);
     return TAVOLA_OK;

@@ -13,7 +13,7 @@ static void fill(tavola_table *employees)
     uint64_t written, failed;
     tavola_bulk *bulk = NULL;
 
-    CHECK(tavola_bulk_open(employees, 0, NULL, NULL, &bulk));
+    CHECK(tavola_bulk_open(employees, 0, NULL, NULL, NULL, &bulk));
     for (unsigned i = 0; i < EMPLOYEES; i++) {
         char id[7];
         tavola_entity *employee;

@@ -18,7 +18,7 @@ static tavola_err simple_employee_upsert(tavola_table *employees, tavola_entity 
     return err;
 }
 
-static void on_upsert(tavola_op *op, void *user)
+static void on_upsert(void *user, tavola_op *op)
 {
     int *done = user;
 
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
         tavola_key_padded(i, 6, id, sizeof id);
         employee = example_employee("Sales", id, "Jon", "Jones", 36, "jonesj@contoso.com");
         CHECK(tavola_start_write(employees, TAVOLA_INSERT_OR_REPLACE, employee, NULL, on_upsert,
-                                 &done, &op));
+                                 &done, NULL, &op));
         tavola_entity_free(employee); /* it was copied */
     }
     while (done < EMPLOYEES)

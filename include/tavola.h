@@ -21,12 +21,12 @@
  * operation live as long as that does, or until it is changed.
  *
  * Errors.  A function that can fail says so by a tavola_err, which tells what the caller can do
- * next; the service's own code and text are in the tavola_call.  `ret_` outputs are untouched on
- * failure, so set them to NULL first and free them whatever happens: every `_free` and `_close`
- * accepts NULL.  Builders (entities, filters, queries, batches) remember their first error and the
- * operation that uses them returns it, so building needs no checks: an entity or batch that is NULL
- * is one for which there was no memory, and what gets it returns NO_MEMORY.  Any other pointer that
- * is NULL without being allowed to is INVALID.
+ * next; tavola_error_text says why, and the service's own code is in the tavola_call.  `ret_`
+ * outputs are untouched on failure, so set them to NULL first and free them whatever happens: every
+ * `_free` and `_close` accepts NULL.  Builders (entities, filters, queries, batches) remember their
+ * first error and the operation that uses them returns it, so building needs no checks: an entity
+ * or batch that is NULL is one for which there was no memory, and what gets it returns NO_MEMORY.
+ * Any other pointer that is NULL without being allowed to is INVALID.
  *
  * An error of a single write or a batch means that it was not made; when that is not certain, not
  * even after reading back, it is UNKNOWN_OUTCOME.  What takes several requests says for itself what
@@ -61,9 +61,9 @@
 extern "C" {
 #endif
 
-#define TAVOLA_VERSION_NUM 0x010000 /* of this header; compare it with tavola_version_num() */
+#define TAVOLA_VERSION_NUM 0x000100 /* of this header; compare it with tavola_version_num() */
 TAVOLA_API uint32_t tavola_version_num(void);
-TAVOLA_API const char *tavola_version(void); /* "1.0.0" */
+TAVOLA_API const char *tavola_version(void); /* "0.1.0" */
 
 typedef struct tavola_client tavola_client; /* account, credentials, connections; any thread */
 typedef struct tavola_table tavola_table;   /* a name on a client; any thread */
@@ -108,6 +108,12 @@ typedef enum tavola_err {
     TAVOLA_ERR_NO_MEMORY
 } tavola_err;
 TAVOLA_API const char *tavola_err_name(tavola_err err); /* "NOT_FOUND" */
+/*
+ * One line for people: why the last function that returned `err` in this thread did so, or what
+ * `err` means when nothing more is known.  It lives until another function of the library fails in
+ * this thread; no call is needed for it.
+ */
+TAVOLA_API const char *tavola_error_text(tavola_err err);
 
 /*
  * Where the library takes its memory.  Before anything else, once, with no other thread in the
@@ -203,7 +209,8 @@ TAVOLA_API tavola_call *tavola_call_new(void);
 TAVOLA_API void tavola_call_free(tavola_call *call);
 /* Options stay for all operations that use the call.  Timeout 0: the client's. */
 TAVOLA_API void tavola_call_set_timeout_ms(tavola_call *call, uint32_t total_timeout_ms);
-TAVOLA_API void tavola_call_set_retries(tavola_call *call, uint32_t retry_max); /* 0: none */
+/* 0: the client's;  UINT32_MAX: none. */
+TAVOLA_API void tavola_call_set_retries(tavola_call *call, uint32_t retry_max);
 /* 1 to 1,024 characters of printable ASCII, else operations are INVALID; NULL: a new GUID each. */
 TAVOLA_API void tavola_call_set_request_id(tavola_call *call, const char *client_request_id);
 /* Where in the program it is, as "file:line", for advice of a Tavola server (x-tavola-source): at
@@ -407,13 +414,14 @@ TAVOLA_USE tavola_err tavola_merge(tavola_table *table, tavola_entity *entity, c
                                    tavola_call *call);
 TAVOLA_USE tavola_err tavola_delete(tavola_table *table, const char *partition_key,
                                     const char *row_key, const char *if_match, tavola_call *call);
+/* OK when there is no such entity; NOT_FOUND when there is no such table. */
 TAVOLA_USE tavola_err tavola_delete_if_present(tavola_table *table, const char *partition_key,
                                                const char *row_key, tavola_call *call);
 /*
  * Read, change, write with the etag, again on 412: up to 10 rounds, then ETAG.  change() returns
  * OK, or an error to stop.  Writes a merge of what was set, or a replace if something was unset.
  */
-typedef tavola_err (*tavola_change_fn)(tavola_entity *entity, void *user);
+typedef tavola_err (*tavola_change_fn)(void *user, tavola_entity *entity);
 TAVOLA_USE tavola_err tavola_update(tavola_table *table, const char *partition_key,
                                     const char *row_key, tavola_change_fn change, void *user,
                                     tavola_call *call);
@@ -461,6 +469,8 @@ extern "C" {
 TAVOLA_API tavola_filter *tavola_filter_raw(const char *odata);
 TAVOLA_API char *tavola_filter_text(const tavola_filter *filter); /* NULL if it has an error */
 TAVOLA_API tavola_err tavola_filter_error(const tavola_filter *filter); /* NULL: NO_MEMORY */
+/* One line that says what was refused and why, "value 2 is a String that is NULL"; "" without. */
+TAVOLA_API const char *tavola_filter_error_text(const tavola_filter *filter);
 TAVOLA_API void tavola_filter_free(tavola_filter *filter);
 /* The guide's word for the filter: "point", "range", "partition scan", "table scan".  NULL when the
  * service would refuse the filter, or the filter has an error. */
@@ -471,8 +481,8 @@ TAVOLA_API tavola_query *tavola_query_new(tavola_filter *filter);
 /* `names` ends with NULL; NULL: all.  PartitionKey, RowKey and Timestamp are always read, too. */
 TAVOLA_API void tavola_query_select(tavola_query *query, const char *const *names);
 TAVOLA_API void tavola_query_set_page_size(tavola_query *query,
-                                           uint32_t entities_max); /* 1..1000 */
-/* How many in all pages together, at least 1. */
+                                           uint32_t entities_max); /* 1..1000; 0: 1000 */
+/* How many in all pages together; 0: all. */
 TAVOLA_API void tavola_query_set_limit(tavola_query *query, uint64_t entities_max);
 TAVOLA_API void tavola_query_free(tavola_query *query);
 
@@ -540,6 +550,8 @@ TAVOLA_API void tavola_batch_free(tavola_batch *batch);
  * made in the order in which they were added.  if_match is for REPLACE, MERGE and DELETE, as in
  * section 3.  What tavola_bulk_add returns an error for was not taken, and failed() does not hear
  * of it.  failed() must not use the bulk; it and the counts may be NULL.
+ * The call is used until the bulk is closed: for each batch, and for the outcome of the last that
+ * failed.
  *
  * Its memory is bounded, whatever and how much is added: at most 10,000 writes or 16 MiB of them
  * wait to be sent, which takes up to 24 MiB, and a batch on its way takes up to 16 MiB (100 writes
@@ -548,7 +560,8 @@ TAVOLA_API void tavola_batch_free(tavola_batch *batch);
 typedef void (*tavola_bulk_fn)(void *user, const tavola_entity *entity, tavola_err err,
                                const char *code);
 TAVOLA_USE tavola_err tavola_bulk_open(tavola_table *table, uint32_t in_flight_max,
-                                       tavola_bulk_fn failed, void *user, tavola_bulk **ret_bulk);
+                                       tavola_bulk_fn failed, void *user, tavola_call *call,
+                                       tavola_bulk **ret_bulk);
 TAVOLA_USE tavola_err tavola_bulk_add(tavola_bulk *bulk, tavola_write write,
                                       const tavola_entity *entity, const char *if_match);
 TAVOLA_USE tavola_err tavola_bulk_close(tavola_bulk *bulk, uint64_t *ret_written,
@@ -566,23 +579,26 @@ TAVOLA_USE tavola_err tavola_delete_where(tavola_table *table, tavola_filter *fi
  * A started operation runs on the client's own thread.  When it is done it waits in a queue;
  * tavola_poll takes it from there and calls `done`, on the thread that polls.  tavola_client_fd is
  * readable while there is something to poll: one line for poll(2), epoll, libuv or GLib.  The
- * functions copy all they need before they return; the new etag of a write is in tavola_op_call,
- * not in the entity.  An operation is yours from its start; free it in `done` or later, not before
- * it is done, except with tavola_op_cancel first (then `done` is not called).  NULL `done`: it is
- * not queued, use tavola_op_wait.
+ * functions copy all they need before they return, the options of the call too: the outcome, and
+ * the new etag of a write, are in tavola_op_call, and tavola_op_cancel ends it.  An operation is
+ * yours from its start; free it in `done` or later, not before it is done, except with
+ * tavola_op_cancel first (then `done` is not called).  NULL `done`: it is not queued, use
+ * tavola_op_wait.
  */
-typedef void (*tavola_done_fn)(tavola_op *op, void *user);
+typedef void (*tavola_done_fn)(void *user, tavola_op *op);
 TAVOLA_USE tavola_err tavola_start_get(tavola_table *table, const char *partition_key,
                                        const char *row_key, tavola_done_fn done, void *user,
-                                       tavola_op **ret_op);
+                                       tavola_call *call, tavola_op **ret_op);
 TAVOLA_USE tavola_err tavola_start_write(tavola_table *table, tavola_write write,
                                          const tavola_entity *entity, const char *if_match,
-                                         tavola_done_fn done, void *user, tavola_op **ret_op);
+                                         tavola_done_fn done, void *user, tavola_call *call,
+                                         tavola_op **ret_op);
+/* The batch must outlive it. */
 TAVOLA_USE tavola_err tavola_start_batch(tavola_batch *batch, tavola_done_fn done, void *user,
-                                         tavola_op **ret_op); /* the batch must outlive it */
+                                         tavola_call *call, tavola_op **ret_op);
 TAVOLA_USE tavola_err tavola_start_page(tavola_table *table, const tavola_query *query,
                                         const char *token, tavola_done_fn done, void *user,
-                                        tavola_op **ret_op);
+                                        tavola_call *call, tavola_op **ret_op);
 /* TIMEOUT when it is not done by then, else its own result. */
 TAVOLA_API tavola_err tavola_op_wait(tavola_op *op, uint32_t timeout_ms);
 TAVOLA_API tavola_err tavola_op_err(const tavola_op *op); /* TIMEOUT: not done yet */
@@ -600,6 +616,12 @@ TAVOLA_API int tavola_poll(tavola_client *client, int timeout_ms);
 TAVOLA_API int tavola_client_fd(tavola_client *client); /* -1 when there is no memory or thread */
 
 /* ---- 7. keys ------------------------------------------------------------------------------- */
+#define TAVOLA_TICKS_PER_SECOND ((tavola_ticks)10000000)
+enum { /* of what these functions write, with the NUL */
+       TAVOLA_TIME_SIZE = 29,
+       TAVOLA_GUID_SIZE = 37,
+       TAVOLA_INVERTED_SIZE = 20
+};
 TAVOLA_API tavola_ticks tavola_now(void);
 /* What lies outside the years 1 to 9999 becomes their first or last tick. */
 TAVOLA_API tavola_ticks tavola_ticks_from_unix_us(int64_t microseconds);
@@ -607,12 +629,13 @@ TAVOLA_API int64_t tavola_ticks_to_unix_us(tavola_ticks ticks);
 /* "2026-01-02T03:04:05.1234567Z" ("" outside those years) and back; the fraction and the seconds
  * may be missing, and an offset ("+01:00") may take the place of the Z.  Digits beyond 100 ns are
  * cut off, as the service does.  False when it is not such a text. */
-TAVOLA_API void tavola_ticks_format(tavola_ticks ticks, char ret_text[29]);
+TAVOLA_API void tavola_ticks_format(tavola_ticks ticks, char ret_text[TAVOLA_TIME_SIZE]);
 TAVOLA_API bool tavola_ticks_parse(const char *text, tavola_ticks *ret_ticks);
 TAVOLA_API bool tavola_guid_parse(const char *text, tavola_guid *ret_guid);
-TAVOLA_API void tavola_guid_format(tavola_guid guid, char ret_text[37]);
+TAVOLA_API void tavola_guid_format(tavola_guid guid, char ret_text[TAVOLA_GUID_SIZE]);
 TAVOLA_API tavola_guid tavola_guid_random(void);
-TAVOLA_API void tavola_key_inverted(tavola_ticks when, char ret_key[20]); /* 19 digits and NUL */
+TAVOLA_API void tavola_key_inverted(tavola_ticks when,
+                                    char ret_key[TAVOLA_INVERTED_SIZE]); /* 19 digits */
 /* Back again; what follows the 19 digits, to tell ties apart, is not looked at. */
 TAVOLA_API bool tavola_key_from_inverted(const char *key, tavola_ticks *ret_when);
 /* At least `width` digits; "" when `size`, with the NUL, is too small. */
@@ -653,13 +676,12 @@ TAVOLA_USE tavola_err tavola_table_sas(tavola_table *table, const tavola_sas_opt
 TAVOLA_USE tavola_err tavola_account_sas(tavola_client *client, const char *services,
                                          const char *resource_types,
                                          const tavola_sas_options *options, char **ret_query);
-TAVOLA_USE tavola_err tavola_queue_sas(tavola_client *client, const char *queue,
-                                       const tavola_sas_options *options, char **ret_query);
-TAVOLA_USE tavola_err tavola_container_sas(tavola_client *client, const char *container,
+TAVOLA_USE tavola_err tavola_queue_sas(tavola_queue *queue, const tavola_sas_options *options,
+                                       char **ret_query);
+TAVOLA_USE tavola_err tavola_container_sas(tavola_container *container,
                                            const tavola_sas_options *options, char **ret_query);
-TAVOLA_USE tavola_err tavola_blob_sas(tavola_client *client, const char *container,
-                                      const char *blob, const tavola_sas_options *options,
-                                      char **ret_query);
+TAVOLA_USE tavola_err tavola_blob_sas(tavola_container *container, const char *name,
+                                      const tavola_sas_options *options, char **ret_query);
 /* A signature taken apart: of a query ("sv=...&sig=...", with or without '?') or a whole URL. */
 typedef struct tavola_sas tavola_sas;
 TAVOLA_USE tavola_err tavola_sas_parse(const char *query_or_url, tavola_sas **ret_sas);
@@ -829,17 +851,18 @@ TAVOLA_USE tavola_err tavola_message_put_later(tavola_queue *queue, const char *
  */
 TAVOLA_USE tavola_err tavola_message_get(tavola_queue *queue, uint32_t hidden_s, tavola_call *call,
                                          tavola_message **ret_message);
-/* The same for up to `count` messages (1..32); an empty list when there are none. */
+/* The same for up to `count` messages (1..32; 0: 32); an empty list when there are none. */
 TAVOLA_USE tavola_err tavola_messages_get(tavola_queue *queue, uint32_t count, uint32_t hidden_s,
                                           tavola_call *call, tavola_messages **ret_messages);
 /* Look at messages without taking them: they have no pop receipt. */
 TAVOLA_USE tavola_err tavola_messages_peek(tavola_queue *queue, uint32_t count, tavola_call *call,
                                            tavola_messages **ret_messages);
+#define TAVOLA_AT_ONCE UINT32_MAX /* hidden_s of an update: it is shown now */
 /*
- * Hide it for hidden_s seconds from now (0: show it at once) and change its text, unless that is
- * NULL.  The message gets a new pop receipt; the old one is void.  NOT_FOUND when it is deleted, or
- * somebody else has taken it since.  UNKNOWN_OUTCOME when the new pop receipt may have been lost on
- * its way: then it is no longer ours, and comes back when its time is over.
+ * Hide it for hidden_s seconds from now (0: 30) and change its text, unless that is NULL.  The
+ * message gets a new pop receipt; the old one is void.  NOT_FOUND when it is deleted, or somebody
+ * else has taken it since.  UNKNOWN_OUTCOME when the new pop receipt may have been lost on its way:
+ * then it is no longer ours, and comes back when its time is over.
  */
 TAVOLA_USE tavola_err tavola_message_update(tavola_queue *queue, tavola_message *message,
                                             const char *text, uint32_t hidden_s, tavola_call *call);
@@ -927,6 +950,7 @@ TAVOLA_USE tavola_err tavola_blob_read(tavola_container *container, const char *
 /* if_match NULL: whatever its etag.  Snapshots go with it. */
 TAVOLA_USE tavola_err tavola_blob_delete(tavola_container *container, const char *name,
                                          const char *if_match, tavola_call *call);
+/* OK when there is no such blob; NOT_FOUND when there is no such container. */
 TAVOLA_USE tavola_err tavola_blob_delete_if_present(tavola_container *container, const char *name,
                                                     tavola_call *call);
 TAVOLA_USE tavola_err tavola_blob_exists(tavola_container *container, const char *name,
@@ -1127,23 +1151,23 @@ TAVOLA_USE tavola_err tavola_indexed_repair(tavola_indexed *indexed, const char 
  * delete-if-present.  It gets the text of a message, which names what is to be done, and how often
  * it was read, 0 for the first time in the program that asked for it.  Messages never expire.
  */
-typedef tavola_err (*tavola_job_fn)(const char *message, uint32_t dequeue_count, void *user);
+typedef tavola_err (*tavola_job_fn)(void *user, const char *message, uint32_t dequeue_count);
 /*
  * The job of a worker on the queue of inter-partition indexes: `user` is the tavola_indexed.  May
  * be done again, and by several at once.
  */
-TAVOLA_USE tavola_err tavola_indexed_job(const char *message, uint32_t dequeue_count, void *user);
+TAVOLA_USE tavola_err tavola_indexed_job(void *user, const char *message, uint32_t dequeue_count);
 /* Leave it to a worker: 1 queue request.  UNKNOWN_OUTCOME: the message may be there. */
 TAVOLA_USE tavola_err tavola_enqueue(tavola_client *client, const char *queue, const char *message,
                                      tavola_call *call);
 /*
- * Do it now, and leave it to a worker if this program dies: puts the message, hidden for `hide_ms`
- * (0: 30 s) and as long as the job runs, runs the job, deletes the message if the job returned OK.
+ * Do it now, and leave it to a worker if this program dies: puts the message, hidden for `hidden_s`
+ * (0: 30) and as long as the job runs, runs the job, deletes the message if the job returned OK.
  * Any other result is returned and the message stays for a worker.  2 queue requests, and one more
- * for each third of hide_ms.
+ * for each third of hidden_s.
  */
 TAVOLA_USE tavola_err tavola_eventually(tavola_client *client, const char *queue,
-                                        const char *message, uint32_t hide_ms, tavola_job_fn job,
+                                        const char *message, uint32_t hidden_s, tavola_job_fn job,
                                         void *user, tavola_call *call);
 /*
  * A worker: takes messages one by one, runs the job, deletes the message last: every message is
@@ -1151,13 +1175,15 @@ TAVOLA_USE tavola_err tavola_eventually(tavola_client *client, const char *queue
  * job that returns an error leaves it to be seen again.  A message that was read dequeue_max times
  * (0: 5) without success goes to the poison queue (put there first, then deleted here); NULL: it is
  * left in place for ever.  Running makes both queues if they do not exist; opening sends nothing.
+ * The options of the call are for each request, and are copied.
  */
 typedef struct tavola_worker tavola_worker;
 TAVOLA_USE tavola_err tavola_worker_open(tavola_client *client, const char *queue,
                                          const char *poison_queue, uint32_t dequeue_max,
-                                         tavola_job_fn job, void *user, tavola_worker **ret_worker);
-/* How long a message is hidden at a time (default 30 s); extended at a third of it. */
-TAVOLA_API void tavola_worker_set_visibility_ms(tavola_worker *worker, uint32_t visibility_ms);
+                                         tavola_job_fn job, void *user, tavola_call *call,
+                                         tavola_worker **ret_worker);
+/* How many seconds a message is hidden at a time (0: 30); extended at a third of it. */
+TAVOLA_API void tavola_worker_set_hidden_s(tavola_worker *worker, uint32_t hidden_s);
 /*
  * Work for a time, also through times in which the service cannot be reached; 0: until no message
  * is to be seen; UINT32_MAX: until it is stopped.  From one thread; several workers are several.
@@ -1207,12 +1233,12 @@ TAVOLA_USE tavola_err tavola_list_get(tavola_table *table, const char *partition
                                       const char *row_key, const char *property, tavola_call *call,
                                       tavola_names **ret_items);
 /* Option 1, in a blob, up to 256 MiB: 1 read + 1 conditional write; retried like the others. */
-TAVOLA_USE tavola_err tavola_blob_list_add(tavola_client *client, const char *container,
+TAVOLA_USE tavola_err tavola_list_blob_add(tavola_client *client, const char *container,
                                            const char *blob, const char *item, tavola_call *call);
-TAVOLA_USE tavola_err tavola_blob_list_remove(tavola_client *client, const char *container,
+TAVOLA_USE tavola_err tavola_list_blob_remove(tavola_client *client, const char *container,
                                               const char *blob, const char *item,
                                               tavola_call *call);
-TAVOLA_USE tavola_err tavola_blob_list_get(tavola_client *client, const char *container,
+TAVOLA_USE tavola_err tavola_list_blob_get(tavola_client *client, const char *container,
                                            const char *blob, tavola_call *call,
                                            tavola_names **ret_items);
 

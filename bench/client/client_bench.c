@@ -116,7 +116,7 @@ static void fill(bench *b, uint64_t count)
     tavola_bulk *bulk = NULL;
 
     begin(b);
-    must(tavola_bulk_open(b->table, 0, write_failed, NULL, &bulk), "bulk");
+    must(tavola_bulk_open(b->table, 0, write_failed, NULL, NULL, &bulk), "bulk");
     /* As data comes in real life: partition by partition. */
     for (uint64_t partition = 0; partition < PARTITIONS; partition++) {
         for (uint64_t number = partition; number < count; number += PARTITIONS) {
@@ -142,7 +142,7 @@ typedef struct reader {
 
 static void start_read(reader *r);
 
-static void on_read(tavola_op *op, void *user)
+static void on_read(void *user, tavola_op *op)
 {
     reader *r = user;
     tavola_entity *entity = tavola_op_take_entity(op);
@@ -163,7 +163,7 @@ static void start_read(reader *r)
 
     r->next = (r->next + 7919) % r->rows;
     key_of(r->next, partition, row);
-    must(tavola_start_get(r->bench->table, partition, row, on_read, r, &op), "start");
+    must(tavola_start_get(r->bench->table, partition, row, on_read, r, NULL, &op), "start");
     r->in_flight++;
 }
 

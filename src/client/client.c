@@ -9,6 +9,7 @@
 #include "client/account/connection.h"
 #include "client/op/loop.h"
 #include "client/text.h"
+#include "client/why.h"
 
 enum {
     CONNECT_TIMEOUT_MS = 10 * 1000,
@@ -30,7 +31,7 @@ static tavola_err refuse(char **reterr_text, tavola_err err, const char *text)
 {
     if (reterr_text)
         *reterr_text = tvc_dup_text(text);
-    return err;
+    return tvc_refuse(err, "%s", text);
 }
 
 static void set_default(uint32_t *option, uint32_t value)
@@ -319,8 +320,14 @@ static bool is_table_name(tv_slice name)
 
 tavola_err tavola_table_open(tavola_client *client, const char *name, tavola_table **ret_table)
 {
-    if (client == NULL || ret_table == NULL || name == NULL || !is_table_name(tv_slice_of(name)))
-        return TAVOLA_ERR_INVALID;
+    if (client == NULL || ret_table == NULL || name == NULL)
+        return tvc_refuse(TAVOLA_ERR_INVALID,
+                          "the client, the name of the table, or the place for it is NULL");
+    if (!is_table_name(tv_slice_of(name)))
+        return tvc_refuse(TAVOLA_ERR_INVALID,
+                          "\"%.64s\" is no name of a table: 3 to 63 letters and digits, a letter "
+                          "first",
+                          name);
 
     tavola_table *table = tvc_zalloc(sizeof *table);
 

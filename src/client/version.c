@@ -8,7 +8,7 @@ uint32_t tavola_version_num(void)
 
 const char *tavola_version(void)
 {
-    return "1.0.0";
+    return "0.1.0";
 }
 
 const char *tavola_err_name(tavola_err err)

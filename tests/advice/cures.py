@@ -23,7 +23,7 @@ DRIVERS = HERE / "cures"
 MODULES = ROOT / "tests" / "sdk" / "js"
 BUILD = pathlib.Path(os.environ.get("TAVOLA_CLIENT_BUILD", ROOT / "build-check"))
 TAVOLA = os.environ.get("TAVOLA", BUILD / "tavola")
-LIBRARY = "src/client/libtavola.so.1.0.0"  # what ninja has to build
+LIBRARY = "src/client/libtavola.so.0.1.0"  # what ninja has to build
 
 sys.path.insert(0, str(HERE.parent / "lib"))
 

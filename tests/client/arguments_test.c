@@ -205,6 +205,8 @@ static bool begin_round(const char *kinds, int at, harm how, const char *text)
 
     bad.at = at;
     bad.how = how;
+    /* What the function before has said is not what this one says. */
+    CHECK_ERR(tavola_crypto_set_place(NULL, NULL, NULL), TAVOLA_ERR_INVALID);
     snprintf(bad.row, sizeof bad.row, "argument %d is %s: %.200s", at, harm_names[how], text);
     t_row = bad.row;
     attempts_made = 0;
@@ -224,6 +226,9 @@ static void end_round(const char *kinds, tavola_err err)
 
         if (err != wanted && !(bad.how == IS_LONG && err == TAVOLA_ERR_TOO_LARGE))
             COMPLAIN("it is not refused: %s", tavola_err_name(err));
+        if (err == TAVOLA_ERR_INVALID && strstr(bad.row, "tavola_crypto_set_place") == NULL &&
+            strcmp(tavola_error_text(err), "there is no crypto: it is NULL") == 0)
+            COMPLAIN("it does not say why");
         if (attempts_made)
             COMPLAIN("%u requests were sent", attempts_made);
         if (memcmp(&out, &untouched, sizeof out) != 0)
@@ -255,6 +260,8 @@ static void check_filter(tavola_filter *filter)
 {
     if (filter == NULL || tavola_filter_error(filter) == TAVOLA_OK)
         COMPLAIN("the filter has no error");
+    if (tavola_filter_error_text(filter)[0] == '\0')
+        COMPLAIN("the filter does not say why");
     tavola_filter_free(filter);
     bad.at = -1;
 }
@@ -479,7 +486,7 @@ TEST(getters_without_a_place_for_the_value)
 
 /* ---- 3. single operations ------------------------------------------------------------------- */
 
-static tavola_err change_nothing(tavola_entity *of, void *user)
+static tavola_err change_nothing(void *user, tavola_entity *of)
 {
     (void)of;
     (void)user;
@@ -553,9 +560,7 @@ TEST(queries)
 
     QUERY("-p", tavola_query_select(set, bad.at ? bad_names : NULL));
     QUERY("-p", tavola_query_select(set, bad.at ? long_names : NULL));
-    QUERY("-p", tavola_query_set_page_size(set, bad.at ? 0 : 1));
     QUERY("-p", tavola_query_set_page_size(set, bad.at ? 1001 : 1));
-    QUERY("-p", tavola_query_set_limit(set, bad.at ? 0 : 1));
     CALM("p", tavola_query_select(P(0, query), bad_names));
     CALM("p", tavola_query_set_page_size(P(0, query), 0));
     CALM("p", tavola_query_set_limit(P(0, query), 0));
@@ -620,9 +625,9 @@ TEST(batches_and_bulks)
     tavola_batch_add(batch, TAVOLA_REPLACE, entity, "a\r\nb: c");
     check_batch(batch);
 
-    TRY("p-o-p",
-        tavola_bulk_open(P(0, table), 0, P(2, (tavola_bulk_fn)NULL), NULL, P(4, &out.bulk)));
-    CHECK_OK(tavola_bulk_open(table, 0, NULL, NULL, &out.bulk));
+    TRY("p-o-op", tavola_bulk_open(P(0, table), 0, P(2, (tavola_bulk_fn)NULL), NULL, P(4, call),
+                                   P(5, &out.bulk)));
+    CHECK_OK(tavola_bulk_open(table, 0, NULL, NULL, NULL, &out.bulk));
     CHECK_ERR(tavola_bulk_add(NULL, TAVOLA_INSERT, entity, NULL), TAVOLA_ERR_INVALID);
     CHECK_ERR(tavola_bulk_add(out.bulk, TAVOLA_INSERT, NULL, NULL), TAVOLA_ERR_NO_MEMORY);
     CHECK_ERR(tavola_bulk_add(out.bulk, (tavola_write)77, entity, NULL), TAVOLA_ERR_INVALID);
@@ -631,7 +636,7 @@ TEST(batches_and_bulks)
     (void)!tavola_bulk_close(NULL, &count, &count);
 }
 
-static void ignore(tavola_op *op, void *user)
+static void ignore(void *user, tavola_op *op)
 {
     (void)op;
     (void)user;
@@ -641,16 +646,18 @@ TEST(started_operations)
 {
     tavola_batch *batch = tavola_batch_new(table);
 
-    TRY("ptto-p", tavola_start_get(P(0, table), T(1, "p"), T(2, "r"), P(3, (tavola_done_fn)NULL),
-                                   NULL, P(5, &out.op)));
-    TRY("p-n-o-p", tavola_start_write(P(0, table), TAVOLA_INSERT, P(2, entity), NULL,
-                                      P(4, (tavola_done_fn)NULL), NULL, P(6, &out.op)));
-    TRY("-p", tavola_start_write(table, (tavola_write)77, entity, NULL, ignore, NULL, &out.op));
+    TRY("ptto-op", tavola_start_get(P(0, table), T(1, "p"), T(2, "r"), P(3, (tavola_done_fn)NULL),
+                                    NULL, P(5, call), P(6, &out.op)));
+    TRY("p-n-o-op",
+        tavola_start_write(P(0, table), TAVOLA_INSERT, P(2, entity), NULL,
+                           P(4, (tavola_done_fn)NULL), NULL, P(6, call), P(7, &out.op)));
+    TRY("-p",
+        tavola_start_write(table, (tavola_write)77, entity, NULL, ignore, NULL, call, &out.op));
     tavola_batch_add(batch, TAVOLA_INSERT, entity, NULL);
-    TRY("n--p", tavola_start_batch(P(0, batch), NULL, NULL, P(3, &out.op)));
+    TRY("n--op", tavola_start_batch(P(0, batch), NULL, NULL, P(3, call), P(4, &out.op)));
     tavola_batch_free(batch);
-    TRY("poxo-p", tavola_start_page(P(0, table), P(1, query), T(2, NULL),
-                                    P(3, (tavola_done_fn)NULL), NULL, P(5, &out.op)));
+    TRY("poxo-op", tavola_start_page(P(0, table), P(1, query), T(2, NULL),
+                                     P(3, (tavola_done_fn)NULL), NULL, P(5, call), P(6, &out.op)));
     CHECK_ERR(tavola_op_wait(NULL, 0), TAVOLA_ERR_INVALID);
     CHECK_ERR(tavola_op_err(NULL), TAVOLA_ERR_INVALID);
     NOTHING("p", tavola_op_call(P(0, out.op)));
@@ -702,10 +709,9 @@ TEST(signatures_and_policies)
     TRY("ppp", tavola_table_sas(P(0, table), P(1, &sas), P(2, &out.text)));
     TRY("pttpp",
         tavola_account_sas(P(0, client), T(1, "t"), T(2, "sco"), P(3, &sas), P(4, &out.text)));
-    TRY("ptpp", tavola_queue_sas(P(0, client), T(1, "jobs"), P(2, &sas), P(3, &out.text)));
-    TRY("ptpp", tavola_container_sas(P(0, client), T(1, "files"), P(2, &sas), P(3, &out.text)));
-    TRY("pttpp",
-        tavola_blob_sas(P(0, client), T(1, "files"), T(2, "a"), P(3, &sas), P(4, &out.text)));
+    TRY("ppp", tavola_queue_sas(P(0, queue), P(1, &sas), P(2, &out.text)));
+    TRY("ppp", tavola_container_sas(P(0, container), P(1, &sas), P(2, &out.text)));
+    TRY("ptpp", tavola_blob_sas(P(0, container), T(1, "a"), P(2, &sas), P(3, &out.text)));
     TRY("tp", tavola_sas_parse(T(0, "sv=2019-02-02&tn=t&sig=abc"), P(1, &out.sas)));
     NOTHING("p", tavola_sas_kind(P(0, out.sas)));
     NOTHING("pt", tavola_sas_field(P(0, out.sas), T(1, "sv")));
@@ -881,7 +887,7 @@ TEST(options_of_blobs)
 
 /* ---- 12. patterns --------------------------------------------------------------------------- */
 
-static tavola_err do_nothing(const char *text, uint32_t dequeue_count, void *user)
+static tavola_err do_nothing(void *user, const char *text, uint32_t dequeue_count)
 {
     (void)text;
     (void)dequeue_count;
@@ -920,7 +926,7 @@ TEST(indexes)
         TRY("px--oo",
             tavola_indexed_repair(P(0, one), T(1, NULL), NULL, NULL, P(4, call), P(5, &out.count)));
     }
-    TRY("t-p", tavola_indexed_job(T(0, "{}"), 0, P(2, both[1])));
+    TRY("pt", tavola_indexed_job(P(0, both[1]), T(1, "{}"), 0));
     tavola_indexed_close(both[0]);
     tavola_indexed_close(both[1]);
     CHECK_ERR(tavola_indexed_open(table, &unnamed, 1, NULL, call, &out.indexed),
@@ -940,9 +946,9 @@ TEST(work_of_others)
     TRY("ptto", tavola_enqueue(P(0, client), T(1, name), T(2, "text"), P(3, call)));
     TRY("ptt-p-o", tavola_eventually(P(0, client), T(1, name), T(2, "text"), 0, P(4, do_nothing),
                                      NULL, P(6, call)));
-    TRY("ptx-p-p", tavola_worker_open(P(0, client), T(1, name), T(2, "poison"), 0, P(4, do_nothing),
-                                      NULL, P(6, &out.worker)));
-    CALM("p-", tavola_worker_set_visibility_ms(P(0, out.worker), 1));
+    TRY("ptx-p-op", tavola_worker_open(P(0, client), T(1, name), T(2, "poison"), 0,
+                                       P(4, do_nothing), NULL, P(6, call), P(7, &out.worker)));
+    CALM("p-", tavola_worker_set_hidden_s(P(0, out.worker), 1));
     CHECK_ERR(tavola_worker_run(NULL, 0), TAVOLA_ERR_INVALID);
     CALM("p", tavola_worker_stop(P(0, out.worker)));
     NOTHING("p", tavola_worker_done(P(0, out.worker)));
@@ -966,10 +972,10 @@ TEST(lists)
     TRY("ptttop", tavola_list_get(P(0, table), T(1, "p"), T(2, "list"), T(3, "Items"), P(4, call),
                                   P(5, &out.names)));
     TRY("pttlo",
-        tavola_blob_list_add(P(0, client), T(1, files), T(2, "list"), T(3, "item"), P(4, call)));
+        tavola_list_blob_add(P(0, client), T(1, files), T(2, "list"), T(3, "item"), P(4, call)));
     TRY("pttlo",
-        tavola_blob_list_remove(P(0, client), T(1, files), T(2, "list"), T(3, "item"), P(4, call)));
-    TRY("pttop", tavola_blob_list_get(P(0, client), T(1, files), T(2, "list"), P(3, call),
+        tavola_list_blob_remove(P(0, client), T(1, files), T(2, "list"), T(3, "item"), P(4, call)));
+    TRY("pttop", tavola_list_blob_get(P(0, client), T(1, files), T(2, "list"), P(3, call),
                                       P(4, &out.names)));
     TRY("ppp", tavola_get_many(P(0, table), P(1, ps), P(2, rs), 2, 0, call, many));
     TRY("p", tavola_get_many(table, ps, rs, 2, 0, call, P(0, many)));

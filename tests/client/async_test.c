@@ -13,7 +13,7 @@ TEST(each_operation_can_be_started_and_waited_for)
     tavola_page *page;
     tavola_op *op = NULL;
 
-    CHECK_OK(tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, NULL, NULL, &op));
+    CHECK_OK(tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, NULL, NULL, NULL, &op));
     CHECK_OK(tavola_op_wait(op, 60000));
     CHECK_OK(tavola_op_err(op));
     CHECK_INT(tavola_call_status(tavola_op_call(op)), 204);
@@ -21,7 +21,7 @@ TEST(each_operation_can_be_started_and_waited_for)
     CHECK(tavola_op_take_entity(op) == NULL);
     tavola_op_free(op);
 
-    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, &op));
+    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, NULL, &op));
     CHECK_OK(tavola_op_wait(op, 60000));
     got = tavola_op_take_entity(op);
     CHECK_TEXT(tavola_entity_row_key(got), "r");
@@ -32,12 +32,12 @@ TEST(each_operation_can_be_started_and_waited_for)
     tavola_entity_free(entity);
     entity = new_entity("p", "s", 2);
     tavola_batch_add(batch, TAVOLA_INSERT, entity, NULL);
-    CHECK_OK(tavola_start_batch(batch, NULL, NULL, &op));
+    CHECK_OK(tavola_start_batch(batch, NULL, NULL, NULL, &op));
     CHECK_OK(tavola_op_wait(op, 60000));
     tavola_op_free(op);
     CHECK(tavola_batch_etag(batch, 0) != NULL);
 
-    CHECK_OK(tavola_start_page(t.table, NULL, NULL, NULL, NULL, &op));
+    CHECK_OK(tavola_start_page(t.table, NULL, NULL, NULL, NULL, NULL, &op));
     CHECK_OK(tavola_op_wait(op, 60000));
     page = tavola_op_take_page(op);
     tavola_op_free(op);
@@ -53,19 +53,19 @@ TEST(the_error_of_a_started_operation_is_told)
     tavola_batch *batch = tavola_batch_new(t.table);
     tavola_op *op = NULL;
 
-    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, &op));
+    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, NULL, &op));
     CHECK_ERR(tavola_op_wait(op, 60000), TAVOLA_ERR_NOT_FOUND);
     CHECK_TEXT(tavola_call_code(tavola_op_call(op)), "ResourceNotFound");
     CHECK(tavola_op_take_entity(op) == NULL);
     tavola_op_free(op);
 
     insert_new("p", "r", 1);
-    CHECK_OK(tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, NULL, NULL, &op));
+    CHECK_OK(tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, NULL, NULL, NULL, &op));
     CHECK_ERR(tavola_op_wait(op, 60000), TAVOLA_ERR_EXISTS);
     tavola_op_free(op);
 
     tavola_batch_add(batch, TAVOLA_INSERT, entity, NULL);
-    CHECK_OK(tavola_start_batch(batch, NULL, NULL, &op));
+    CHECK_OK(tavola_start_batch(batch, NULL, NULL, NULL, &op));
     CHECK_ERR(tavola_op_wait(op, 60000), TAVOLA_ERR_EXISTS);
     CHECK_INT(tavola_call_failed_index(tavola_op_call(op)), 0);
     tavola_op_free(op);
@@ -79,22 +79,23 @@ TEST(what_cannot_be_started_is_refused_at_once)
     tavola_batch *empty = tavola_batch_new(t.table);
     tavola_op *op = NULL;
 
-    CHECK_ERR(tavola_start_get(NULL, "p", "r", NULL, NULL, &op), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_start_get(t.table, NULL, "r", NULL, NULL, &op), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_start_get(t.table, "p", "a/b", NULL, NULL, &op), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_start_get(t.table, "p", "r", NULL, NULL, NULL), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_start_write(NULL, TAVOLA_INSERT, entity, NULL, NULL, NULL, &op),
+    CHECK_ERR(tavola_start_get(NULL, "p", "r", NULL, NULL, NULL, &op), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_start_get(t.table, NULL, "r", NULL, NULL, NULL, &op), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_start_get(t.table, "p", "a/b", NULL, NULL, NULL, &op), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_start_get(t.table, "p", "r", NULL, NULL, NULL, NULL), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_start_write(NULL, TAVOLA_INSERT, entity, NULL, NULL, NULL, NULL, &op),
               TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_start_write(t.table, TAVOLA_REPLACE, entity, NULL, NULL, NULL, &op),
+    CHECK_ERR(tavola_start_write(t.table, TAVOLA_REPLACE, entity, NULL, NULL, NULL, NULL, &op),
               TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_start_write(t.table, TAVOLA_INSERT, NULL, NULL, NULL, NULL, &op),
+    CHECK_ERR(tavola_start_write(t.table, TAVOLA_INSERT, NULL, NULL, NULL, NULL, NULL, &op),
               TAVOLA_ERR_NO_MEMORY);
-    CHECK_ERR(tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, NULL, NULL, NULL),
+    CHECK_ERR(tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, NULL, NULL, NULL, NULL),
               TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_start_batch(empty, NULL, NULL, &op), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_start_batch(NULL, NULL, NULL, &op), TAVOLA_ERR_NO_MEMORY);
-    CHECK_ERR(tavola_start_page(NULL, NULL, NULL, NULL, NULL, &op), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_start_page(t.table, NULL, "no token", NULL, NULL, &op), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_start_batch(empty, NULL, NULL, NULL, &op), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_start_batch(NULL, NULL, NULL, NULL, &op), TAVOLA_ERR_NO_MEMORY);
+    CHECK_ERR(tavola_start_page(NULL, NULL, NULL, NULL, NULL, NULL, &op), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_start_page(t.table, NULL, "no token", NULL, NULL, NULL, &op),
+              TAVOLA_ERR_INVALID);
     CHECK(op == NULL);
     tavola_batch_free(empty);
     tavola_entity_free(entity);
@@ -106,7 +107,7 @@ typedef struct tally {
     int ok, cancelled, unknown, other;
 } tally;
 
-static void note_end(tavola_op *op, void *user)
+static void note_end(void *user, tavola_op *op)
 {
     tally *tally_of = user;
     tavola_err err = tavola_op_err(op);
@@ -134,7 +135,7 @@ static void start_writes(int count, tally *tally_of)
         snprintf(row_key, sizeof row_key, "%06d", i);
         entity = new_entity("p", row_key, i);
         CHECK_OK(tavola_start_write(t.table, TAVOLA_INSERT_OR_REPLACE, entity, NULL, note_end,
-                                    tally_of, &op));
+                                    tally_of, NULL, &op));
         tavola_entity_free(entity); /* it has a copy */
     }
 }
@@ -178,7 +179,7 @@ typedef struct page_walk {
     bool is_over;
 } page_walk;
 
-static void on_page(tavola_op *op, void *user)
+static void on_page(void *user, tavola_op *op)
 {
     page_walk *walk = user;
     tavola_page *page = tavola_op_take_page(op);
@@ -189,8 +190,8 @@ static void on_page(tavola_op *op, void *user)
     walk->pages++;
     walk->is_over = tavola_page_token(page) == NULL;
     if (!walk->is_over)
-        CHECK_OK(
-            tavola_start_page(t.table, walk->query, tavola_page_token(page), on_page, walk, &next));
+        CHECK_OK(tavola_start_page(t.table, walk->query, tavola_page_token(page), on_page, walk,
+                                   NULL, &next));
     tavola_page_free(page);
     tavola_op_free(op);
 }
@@ -205,7 +206,7 @@ TEST(pages_follow_each_other)
     while (ended(&writes) < 500)
         tavola_poll(t.client, 1000);
     tavola_query_set_page_size(walk.query, 120);
-    CHECK_OK(tavola_start_page(t.table, walk.query, NULL, on_page, &walk, &op));
+    CHECK_OK(tavola_start_page(t.table, walk.query, NULL, on_page, &walk, NULL, &op));
     while (!walk.is_over)
         tavola_poll(t.client, 1000);
     CHECK_INT(walk.entities, 500);
@@ -235,8 +236,8 @@ static int cancel_writes(tavola_table *table, int count)
 
         tavola_entity *entity = new_entity(partition_key, row_key, i);
 
-        CHECK_OK(
-            tavola_start_write(table, TAVOLA_INSERT_OR_REPLACE, entity, NULL, NULL, NULL, &ops[i]));
+        CHECK_OK(tavola_start_write(table, TAVOLA_INSERT_OR_REPLACE, entity, NULL, NULL, NULL, NULL,
+                                    &ops[i]));
         tavola_entity_free(entity);
     }
     for (int i = 0; i < count; i++)
@@ -290,7 +291,7 @@ TEST(what_is_cancelled_can_be_freed_at_once)
     for (int i = 0; i < 200; i++) {
         tavola_op *op = NULL;
 
-        CHECK_OK(tavola_start_page(t.table, NULL, NULL, NULL, NULL, &op));
+        CHECK_OK(tavola_start_page(t.table, NULL, NULL, NULL, NULL, NULL, &op));
         for (int k = 0; k < i % 40; k++)
             sched_yield(); /* so that it has come less or more far */
         tavola_op_cancel(op);
@@ -313,13 +314,13 @@ TEST(closing_the_client_ends_what_is_under_way)
         tavola_entity *entity = new_entity("p", "r", i);
 
         CHECK_OK(tavola_start_write(table, TAVOLA_INSERT_OR_REPLACE, entity, NULL, note_end,
-                                    &writes, &op));
+                                    &writes, NULL, &op));
         tavola_entity_free(entity);
     }
     tavola_client_close(client);
     CHECK_INT(ended(&writes), WRITES);
     CHECK_INT(writes.other, 0);
-    CHECK_ERR(tavola_start_get(table, "p", "r", NULL, NULL, &op), TAVOLA_ERR_CANCELLED);
+    CHECK_ERR(tavola_start_get(table, "p", "r", NULL, NULL, NULL, &op), TAVOLA_ERR_CANCELLED);
     tavola_table_close(table);
 }
 

@@ -63,7 +63,7 @@ TEST(all_is_written_whatever_its_partitions)
         failure_notes failures = {0};
 
         t_row = loads[i].what;
-        CHECK_OK(tavola_bulk_open(t.table, loads[i].in_flight_max, note, &failures, &bulk));
+        CHECK_OK(tavola_bulk_open(t.table, loads[i].in_flight_max, note, &failures, NULL, &bulk));
         for (int n = 0; n < loads[i].entities; n++) {
             char partition_key[16];
 
@@ -84,7 +84,7 @@ TEST(a_hundred_thousand_entities_are_loaded)
     enum { ENTITIES = 100000, PARTITIONS = 100 };
     tavola_bulk *bulk = NULL;
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, NULL, &bulk));
     for (int n = 0; n < ENTITIES; n++) {
         char partition_key[16];
 
@@ -104,12 +104,12 @@ TEST(conflicts_are_told_one_by_one)
     uint8_t is_failed[ENTITIES] = {0};
     failure_notes failures = {.is_failed = is_failed};
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, NULL, &bulk));
     for (int n = 0; n < ENTITIES; n += 3)
         add(bulk, TAVOLA_INSERT, n % 2 ? "odd" : "even", n, n);
     close_and_check(bulk, (ENTITIES + 2) / 3, 0);
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, NULL, &bulk));
     for (int n = 0; n < ENTITIES; n++)
         add(bulk, TAVOLA_INSERT, n % 2 ? "odd" : "even", n, n);
     close_and_check(bulk, ENTITIES - (ENTITIES + 2) / 3, (ENTITIES + 2) / 3);
@@ -127,7 +127,7 @@ TEST(all_may_fail)
     tavola_bulk *bulk = NULL;
     failure_notes failures = {0};
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, NULL, &bulk));
     for (int n = 0; n < ENTITIES; n++)
         add(bulk, TAVOLA_REPLACE, "p", n, n);
     close_and_check(bulk, 0, ENTITIES);
@@ -137,7 +137,7 @@ TEST(all_may_fail)
 
     /* A table that is missing is found out once for each batch, not for each write. */
     CHECK_OK(tavola_table_delete(t.table, t.call));
-    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, NULL, &bulk));
     for (int n = 0; n < ENTITIES; n++)
         add(bulk, TAVOLA_INSERT, "p", n, n);
     close_and_check(bulk, 0, ENTITIES);
@@ -151,7 +151,7 @@ TEST(writes_to_one_entity_keep_their_order)
     tavola_bulk *bulk = NULL;
     failure_notes failures = {0};
 
-    CHECK_OK(tavola_bulk_open(t.table, 16, note, &failures, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 16, note, &failures, NULL, &bulk));
     for (int round = 0; round < ROUNDS; round++) {
         for (int row = 0; row < ENTITIES; row++) {
             /* Deletes and inserts in turn fail if they change places. */
@@ -178,7 +178,7 @@ TEST(large_entities_are_cut_by_bytes)
     char row_key[16], name[8];
 
     memset(text, 'x', sizeof text - 1);
-    CHECK_OK(tavola_bulk_open(t.table, 4, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 4, NULL, NULL, NULL, &bulk));
     for (int i = 0; i < 60; i++) {
         tavola_entity *entity;
 
@@ -208,7 +208,7 @@ TEST(an_entitys_etag_is_its_condition)
     CHECK_OK(tavola_replace(t.table, fresh, NULL, t.call));
     tavola_entity_free(fresh);
     CHECK_OK(tavola_get(t.table, "p", "fresh", t.call, &fresh));
-    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, note, &failures, NULL, &bulk));
     CHECK_OK(tavola_bulk_add(bulk, TAVOLA_DELETE, stale, NULL));
     CHECK_OK(tavola_bulk_add(bulk, TAVOLA_DELETE, fresh, NULL));
     close_and_check(bulk, 1, 1);
@@ -225,11 +225,11 @@ TEST(what_cannot_be_written_is_refused_at_once)
     tavola_bulk *bulk = NULL;
     tavola_entity *bad = tavola_entity_new("p", "a/b"), *good = new_entity("p", "r", 1);
 
-    CHECK_ERR(tavola_bulk_open(NULL, 0, NULL, NULL, &bulk), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_bulk_open(t.table, 0, NULL, NULL, NULL), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_bulk_open(NULL, 0, NULL, NULL, NULL, &bulk), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_bulk_open(t.table, 0, NULL, NULL, NULL, NULL), TAVOLA_ERR_INVALID);
     CHECK_ERR(tavola_bulk_add(NULL, TAVOLA_INSERT, good, NULL), TAVOLA_ERR_INVALID);
     CHECK_OK(tavola_bulk_close(NULL, NULL, NULL));
-    CHECK_OK(tavola_bulk_open(t.table, UINT32_MAX, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, UINT32_MAX, NULL, NULL, NULL, &bulk));
     CHECK_ERR(tavola_bulk_add(bulk, TAVOLA_INSERT, bad, NULL), TAVOLA_ERR_INVALID);
     CHECK_ERR(tavola_bulk_add(bulk, TAVOLA_INSERT, NULL, NULL), TAVOLA_ERR_NO_MEMORY);
     CHECK_ERR(tavola_bulk_add(bulk, (tavola_write)99, good, NULL), TAVOLA_ERR_INVALID);
@@ -253,7 +253,7 @@ TEST(failed_cannot_use_the_bulk)
 {
     tavola_bulk *bulk = NULL;
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, call_back, &bulk, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, call_back, &bulk, NULL, &bulk));
     add(bulk, TAVOLA_REPLACE, "p", 1, 1);
     close_and_check(bulk, 0, 1);
 }
@@ -278,7 +278,7 @@ TEST(a_bulk_survives_the_end_of_its_client)
     uint64_t written = 0, failed = 0, ends[2] = {0}; /* not made; not known */
 
     CHECK_OK(tavola_table_open(client, tavola_table_name(t.table), &table));
-    CHECK_OK(tavola_bulk_open(table, 0, note_end, ends, &bulk));
+    CHECK_OK(tavola_bulk_open(table, 0, note_end, ends, NULL, &bulk));
     tavola_table_close(table);
     for (int n = 0; n < ENTITIES; n++) {
         if (n == ENTITIES / 2)

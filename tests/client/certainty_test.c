@@ -361,8 +361,9 @@ static void meet(const kind *k, const char *fault, size_t times, uint32_t retrie
              times == FOR_EVER ? " match " : "", times == FOR_EVER ? k->method : "");
     command(plan, NULL);
     /* On a slow machine the hasty one gives up on answers that nothing delays. */
-    tavola_call_set_retries(f.call,
-                            lets_wait(fault) && ends_well(times, retries) ? MANY_RETRIES : retries);
+    tavola_call_set_retries(f.call, lets_wait(fault) && ends_well(times, retries) ? MANY_RETRIES
+                                    : retries                                     ? retries
+                                                                                  : UINT32_MAX);
     use(lets_wait(fault) ? &f.hasty : &f.patient);
 
     err = k->write(row_key);

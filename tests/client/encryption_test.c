@@ -207,7 +207,7 @@ TEST(merges_are_refused)
     tavola_crypto_free(crypto);
 }
 
-static tavola_err raise_pay(tavola_entity *entity, void *user)
+static tavola_err raise_pay(void *user, tavola_entity *entity)
 {
     (void)user;
     check_employee(entity);
@@ -319,7 +319,7 @@ TEST(batches_and_bulk_writes_are_encrypted)
     check_stored_sealed("p", "2");
     check_stored_employee("p", "2");
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, NULL, &bulk));
     for (int i = 0; i < 120; i++) {
         char row_key[8];
 
@@ -346,13 +346,13 @@ TEST(started_operations_are_encrypted)
     tavola_entity *entity = employee("p", "r"), *got;
     tavola_op *op = NULL;
 
-    CHECK_OK(tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, NULL, NULL, &op));
+    CHECK_OK(tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, NULL, NULL, NULL, &op));
     CHECK_OK(tavola_op_wait(op, 10000));
     tavola_op_free(op);
     check_stored_sealed("p", "r");
 
     op = NULL;
-    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, &op));
+    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, NULL, &op));
     CHECK_OK(tavola_op_wait(op, 10000));
     got = tavola_op_take_entity(op);
     check_employee(got);
@@ -360,7 +360,7 @@ TEST(started_operations_are_encrypted)
     tavola_op_free(op);
 
     op = NULL;
-    CHECK_ERR(tavola_start_write(t.table, TAVOLA_MERGE, entity, TAVOLA_ANY, NULL, NULL, &op),
+    CHECK_ERR(tavola_start_write(t.table, TAVOLA_MERGE, entity, TAVOLA_ANY, NULL, NULL, NULL, &op),
               TAVOLA_ERR_UNSUPPORTED);
     CHECK(op == NULL);
     tavola_entity_free(entity);
@@ -505,7 +505,7 @@ static void insert_many(const char *partition_key, int count)
     tavola_bulk *bulk = NULL;
     uint64_t written = 0;
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, NULL, &bulk));
     for (int i = 0; i < count; i++) {
         char row_key[8];
 

@@ -68,7 +68,7 @@ static tavola_err write_bulk(tavola_write write, tavola_entity *entity, const ch
     tavola_bulk *bulk = NULL;
     tavola_err failed = TAVOLA_OK;
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, keep_error, &failed, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, keep_error, &failed, NULL, &bulk));
 
     tavola_err err = tavola_bulk_add(bulk, write, entity, if_match);
 
@@ -79,7 +79,7 @@ static tavola_err write_bulk(tavola_write write, tavola_entity *entity, const ch
 static tavola_err write_started(tavola_write write, tavola_entity *entity, const char *if_match)
 {
     tavola_op *op = NULL;
-    tavola_err err = tavola_start_write(t.table, write, entity, if_match, NULL, NULL, &op);
+    tavola_err err = tavola_start_write(t.table, write, entity, if_match, NULL, NULL, NULL, &op);
 
     if (err == TAVOLA_OK)
         err = tavola_op_wait(op, UINT32_MAX);
@@ -226,7 +226,7 @@ TEST(conditions_that_are_none_are_refused)
 
 /* ---- update ---- */
 
-static tavola_err add_one(tavola_entity *entity, void *user)
+static tavola_err add_one(void *user, tavola_entity *entity)
 {
     int32_t n;
 
@@ -271,35 +271,35 @@ TEST(racing_updates_lose_nothing)
     CHECK_INT(stored_n("p", "r"), THREADS * ROUNDS);
 }
 
-static tavola_err set_other(tavola_entity *entity, void *user)
+static tavola_err set_other(void *user, tavola_entity *entity)
 {
     (void)user;
     tavola_entity_set_string(entity, "Other", "x");
     return TAVOLA_OK;
 }
 
-static tavola_err unset_n(tavola_entity *entity, void *user)
+static tavola_err unset_n(void *user, tavola_entity *entity)
 {
     (void)user;
     tavola_entity_unset(entity, "N");
     return TAVOLA_OK;
 }
 
-static tavola_err change_nothing(tavola_entity *entity, void *user)
+static tavola_err change_nothing(void *user, tavola_entity *entity)
 {
     (void)entity;
     ++*(int *)user;
     return TAVOLA_OK;
 }
 
-static tavola_err give_up(tavola_entity *entity, void *user)
+static tavola_err give_up(void *user, tavola_entity *entity)
 {
     (void)entity;
     (void)user;
     return TAVOLA_ERR_CANCELLED;
 }
 
-static tavola_err always_too_late(tavola_entity *entity, void *user)
+static tavola_err always_too_late(void *user, tavola_entity *entity)
 {
     tavola_entity *other = new_entity("p", "r", ++*(int *)user);
 

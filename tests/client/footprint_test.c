@@ -47,7 +47,7 @@ static void load(int count, int partitions)
     uint64_t written = 0, failed = 0;
 
     memset(text, 'x', TEXT);
-    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, NULL, &bulk));
     for (int i = 0; i < count; i++) {
         char partition_key[16], row_key[16];
         tavola_entity *entity;
@@ -71,7 +71,7 @@ static void delete_large(int count, int partitions, size_t bytes)
     uint64_t written = 0, failed = 0;
 
     memset(text, 'x', bytes / 8);
-    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, NULL, &bulk));
     for (int i = 0; i < count; i++) {
         char partition_key[16], row_key[16], name[] = "Text0";
         tavola_entity *entity;

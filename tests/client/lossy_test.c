@@ -111,7 +111,7 @@ TEST(a_conflict_stays_a_conflict)
     CHECK_INT(stored_n("p", "r"), 1);
 }
 
-static tavola_err add_one(tavola_entity *entity, void *user)
+static tavola_err add_one(void *user, tavola_entity *entity)
 {
     int32_t n = 0;
 
@@ -171,7 +171,7 @@ TEST(a_bulk_is_written_once_and_found_again)
     tavola_err err;
 
     lose_every(4);
-    CHECK_OK(tavola_bulk_open(table, 4, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(table, 4, NULL, NULL, NULL, &bulk));
     for (int i = 0; i < WRITES; i++) {
         char partition_key[8], row_key[16];
         tavola_entity *one;

@@ -62,7 +62,7 @@ TEST(a_selection_and_a_delete_run_out_of_memory)
     }
 }
 
-static tavola_err add_one(tavola_entity *entity, void *user)
+static tavola_err add_one(void *user, tavola_entity *entity)
 {
     int32_t n = 0;
 
@@ -194,7 +194,7 @@ TEST(a_bulk_runs_out_of_memory)
     {
         tavola_bulk *bulk = NULL;
         uint64_t written = 0, failed = 0, taken = 0;
-        tavola_err err = tavola_bulk_open(run.table, 2, NULL, NULL, &bulk);
+        tavola_err err = tavola_bulk_open(run.table, 2, NULL, NULL, NULL, &bulk);
 
         check_end(err, TAVOLA_OK);
         for (int i = 0; err == TAVOLA_OK && i < 6; i++) {
@@ -252,15 +252,15 @@ TEST(started_operations_run_out_of_memory)
         tavola_op *get = NULL, *write = NULL, *page = NULL, *writes = NULL;
         tavola_err err;
 
-        err = tavola_start_get(run.table, "p", "r", NULL, NULL, &get);
+        err = tavola_start_get(run.table, "p", "r", NULL, NULL, NULL, &get);
         check_end(err ? err : tavola_op_wait(get, 60000), TAVOLA_OK);
         err = tavola_start_write(run.table, TAVOLA_INSERT_OR_REPLACE, entity, NULL, NULL, NULL,
-                                 &write);
+                                 NULL, &write);
         check_end(err ? err : tavola_op_wait(write, 60000), TAVOLA_OK);
-        err = tavola_start_page(run.table, NULL, NULL, NULL, NULL, &page);
+        err = tavola_start_page(run.table, NULL, NULL, NULL, NULL, NULL, &page);
         check_end(err ? err : tavola_op_wait(page, 60000), TAVOLA_OK);
         tavola_batch_add(batch, TAVOLA_INSERT_OR_REPLACE, entity, NULL);
-        err = tavola_start_batch(batch, NULL, NULL, &writes);
+        err = tavola_start_batch(batch, NULL, NULL, NULL, &writes);
         check_end(err ? err : tavola_op_wait(writes, 60000), TAVOLA_OK);
         tavola_op_free(get);
         tavola_op_free(write);

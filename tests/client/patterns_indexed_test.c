@@ -221,7 +221,7 @@ TEST(an_etag_is_a_condition_by_whichever_index_it_was_read)
     }
 }
 
-static tavola_err grow_older(tavola_entity *entity, void *user)
+static tavola_err grow_older(void *user, tavola_entity *entity)
 {
     (void)user;
     tavola_entity_set_int32(entity, "Age", 99);
@@ -459,7 +459,7 @@ TEST(what_a_range_gives_can_be_put)
 
 /* ---- changing ---- */
 
-static tavola_err move_on(tavola_entity *entity, void *user)
+static tavola_err move_on(void *user, tavola_entity *entity)
 {
     CHECK_TEXT(tavola_entity_row_key(entity), "1");
     tavola_entity_set_string(entity, "Email", user);
@@ -467,13 +467,13 @@ static tavola_err move_on(tavola_entity *entity, void *user)
     return TAVOLA_OK;
 }
 
-static tavola_err leave_it(tavola_entity *entity, void *user)
+static tavola_err leave_it(void *user, tavola_entity *entity)
 {
     (void)entity, (void)user;
     return TAVOLA_OK;
 }
 
-static tavola_err refuse_it(tavola_entity *entity, void *user)
+static tavola_err refuse_it(void *user, tavola_entity *entity)
 {
     (void)entity, (void)user;
     return TAVOLA_ERR_CANCELLED;
@@ -813,7 +813,7 @@ TEST(a_lost_answer_leaves_no_stale_copy)
 
 enum { RACERS = 6, RACES = 25 };
 
-static tavola_err be_older(tavola_entity *entity, void *user)
+static tavola_err be_older(void *user, tavola_entity *entity)
 {
     (void)user;
     tavola_entity_set_int32(entity, "Age", 1000);

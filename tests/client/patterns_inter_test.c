@@ -148,8 +148,8 @@ static void work_off(void)
     uint64_t poisoned = 1;
 
     CHECK_OK(tavola_worker_open(t.client, tavola_queue_name(queue), poison_name, 3,
-                                tavola_indexed_job, employees, &worker));
-    tavola_worker_set_visibility_ms(worker, hidden_ms());
+                                tavola_indexed_job, employees, NULL, &worker));
+    tavola_worker_set_hidden_s(worker, hidden_s());
     for (int i = 0; messages() > 0; i++) {
         CHECK(i < 100);
         pass_hidden();
@@ -257,7 +257,7 @@ TEST(an_etag_is_a_condition_by_whichever_index_it_was_read)
     }
 }
 
-static tavola_err grow_older(tavola_entity *entity, void *user)
+static tavola_err grow_older(void *user, tavola_entity *entity)
 {
     (void)user;
     tavola_entity_set_int32(entity, "Age", 99);
@@ -288,7 +288,7 @@ TEST(a_plain_write_to_the_primary_is_not_lost_to_a_put_by_a_copy)
     check_indexes();
 }
 
-static tavola_err move_on(tavola_entity *entity, void *user)
+static tavola_err move_on(void *user, tavola_entity *entity)
 {
     CHECK_TEXT(tavola_entity_partition_key(entity), "Sales");
     tavola_entity_set_string(entity, "Email", user);
@@ -512,20 +512,20 @@ TEST(messages_that_are_not_ours_are_left_for_the_poison_queue)
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         t_row = cases[i];
-        CHECK_ERR(tavola_indexed_job(cases[i], 1, employees), TAVOLA_ERR_INVALID);
+        CHECK_ERR(tavola_indexed_job(employees, cases[i], 1), TAVOLA_ERR_INVALID);
     }
     t_row = "an index that is not known";
     snprintf(text, sizeof text,
              "[\"tavola.inter-partition/1\",\"%s\",\"Sales\",\"1\",\"phone_\",\"5\"]",
              tavola_table_name(t.table));
-    CHECK_ERR(tavola_indexed_job(text, 1, employees), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_indexed_job(NULL, 1, employees), TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_indexed_job("[]", 1, NULL), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_indexed_job(employees, text, 1), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_indexed_job(employees, NULL, 1), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_indexed_job(NULL, "[]", 1), TAVOLA_ERR_INVALID);
     t_row = "one that is";
     snprintf(text, sizeof text,
              "[\"tavola.inter-partition/1\",\"%s\",\"Sales\",\"1\",\"email_\",\"5\"]",
              tavola_table_name(t.table));
-    CHECK_OK(tavola_indexed_job(text, 1, employees));
+    CHECK_OK(tavola_indexed_job(employees, text, 1));
 }
 
 /* ---- killed at every boundary ---- */
@@ -676,7 +676,7 @@ static tavola_err repair_by(tavola_indexed *indexed, const char *id)
         "[\"tavola.inter-partition/1\",\"%s\",\"Sales\",\"%s\",\"email_\",\"old%s\",\"email_\","
         "\"new%s\",\"badge_\",\"%s\"]",
         tavola_table_name(t.table), id, id, id, id);
-    return tavola_indexed_job(text, 1, indexed);
+    return tavola_indexed_job(indexed, text, 1);
 }
 
 static tavola_err repair_employee(tavola_client *client, unsigned run)

@@ -29,7 +29,7 @@ static void wait_until(atomic_bool *is_so)
     }
 }
 
-static tavola_err run_long(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err run_long(void *user, const char *message, uint32_t dequeue_count)
 {
     long_job *job = user;
 
@@ -58,7 +58,7 @@ static void pass_long_time(void)
     long_job other = {.may_end = true};
     tavola_worker *beside = NULL;
 
-    CHECK_OK(tavola_worker_open(t.client, queue_name, NULL, 0, run_long, &other, &beside));
+    CHECK_OK(tavola_worker_open(t.client, queue_name, NULL, 0, run_long, &other, NULL, &beside));
     for (int i = 0; i < ROUNDS; i++) {
         pass_time(has_clock() ? hidden_s() * 2 / 3 : 1);
         CHECK_OK(tavola_worker_run(beside, 0));
@@ -91,8 +91,8 @@ TEST(a_long_job_keeps_its_message_from_other_workers)
     pthread_t thread;
     void *failure = NULL;
 
-    CHECK_OK(tavola_worker_open(client, queue_name, NULL, 0, run_long, &slow, &worker));
-    tavola_worker_set_visibility_ms(worker, hidden_ms());
+    CHECK_OK(tavola_worker_open(client, queue_name, NULL, 0, run_long, &slow, NULL, &worker));
+    tavola_worker_set_hidden_s(worker, hidden_s());
     CHECK_OK(tavola_enqueue(t.client, queue_name, "long", t.call));
     CHECK(pthread_create(&thread, NULL, work, worker) == 0);
     wait_until(&slow.is_begun);
@@ -112,7 +112,7 @@ static void *do_eventually(void *user)
 {
     tavola_client *client = open_through(0);
     tavola_err err =
-        tavola_eventually(client, queue_name, "long", hidden_ms(), run_long, user, NULL);
+        tavola_eventually(client, queue_name, "long", hidden_s(), run_long, user, NULL);
 
     tavola_client_close(client);
     return err ? user : NULL;

@@ -53,7 +53,7 @@ TEST(a_tail_may_be_longer_than_a_page)
     tavola_page *page = NULL;
     uint64_t written = 0, failed = 0;
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, NULL, &bulk));
     for (int32_t i = 0; i < MANY; i++) {
         char key[20];
 
@@ -349,7 +349,7 @@ TEST(a_spread_scan_goes_over_many_pages)
     tavola_err err;
     int i = 0;
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, NULL, &bulk));
     for (int k = 0; k < MANY; k++) {
         tavola_key_padded((uint64_t)k, 6, key, sizeof key);
         tavola_key_spread(key, BUCKETS, prefix, sizeof prefix);

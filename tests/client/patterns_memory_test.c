@@ -113,7 +113,7 @@ static void scan_indexed(bool is_inter)
     }
 }
 
-static tavola_err change_email(tavola_entity *entity, void *email)
+static tavola_err change_email(void *email, tavola_entity *entity)
 {
     tavola_entity_set_string(entity, "Email", email);
     return tavola_entity_error(entity);
@@ -218,7 +218,7 @@ TEST(an_index_runs_out_of_memory)
     CHECK_INT(count_all(), 0);
 }
 
-static tavola_err finish_job(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err finish_job(void *user, const char *message, uint32_t dequeue_count)
 {
     (void)message, (void)dequeue_count, (void)user;
     return TAVOLA_OK;
@@ -236,7 +236,7 @@ static void run_job(void)
         index_run one;
 
         if (open_index(&one, &run, true) == TAVOLA_OK)
-            check_end(tavola_indexed_job(text, 1, one.indexed), TAVOLA_OK);
+            check_end(tavola_indexed_job(one.indexed, text, 1), TAVOLA_OK);
         close_index(&one);
     }
 }
@@ -250,9 +250,9 @@ static void work_off(tavola_queue *queue)
     index_run one;
 
     CHECK_OK(open_index(&one, &mine, true));
-    CHECK_OK(tavola_worker_open(t.client, other_name, NULL, 0, tavola_indexed_job, one.indexed,
+    CHECK_OK(tavola_worker_open(t.client, other_name, NULL, 0, tavola_indexed_job, one.indexed, NULL,
                                 &worker));
-    tavola_worker_set_visibility_ms(worker, hidden_ms());
+    tavola_worker_set_hidden_s(worker, hidden_s());
     for (int i = 0; i < 50; i++) {
         CHECK_OK(tavola_worker_run(worker, 0));
         CHECK_OK(tavola_queue_count(queue, t.call, &left));
@@ -296,12 +296,12 @@ TEST(a_worker_runs_out_of_memory)
     {
         tavola_worker *worker = NULL;
         tavola_err err =
-            tavola_worker_open(run.client, other_name, NULL, 0, finish_job, NULL, &worker);
+            tavola_worker_open(run.client, other_name, NULL, 0, finish_job, NULL, NULL, &worker);
 
         check_end(err, TAVOLA_OK);
         check_end(tavola_enqueue(run.client, other_name, "m", NULL), TAVOLA_OK);
         check_end(
-            tavola_eventually(run.client, other_name, "e", hidden_ms(), finish_job, NULL, NULL),
+            tavola_eventually(run.client, other_name, "e", hidden_s(), finish_job, NULL, NULL),
             TAVOLA_OK);
         if (worker)
             check_end(tavola_worker_run(worker, 0), TAVOLA_OK);
@@ -364,9 +364,9 @@ TEST(lists_run_out_of_memory)
         check_end(tavola_list_get(run.table, "p", "l", "L", NULL, &items), TAVOLA_OK);
         tavola_names_free(items);
         items = NULL;
-        check_written(tavola_blob_list_add(run.client, other_name, "l", item, NULL));
-        check_written(tavola_blob_list_remove(run.client, other_name, "l", "2", NULL));
-        check_end(tavola_blob_list_get(run.client, other_name, "l", NULL, &items), TAVOLA_OK);
+        check_written(tavola_list_blob_add(run.client, other_name, "l", item, NULL));
+        check_written(tavola_list_blob_remove(run.client, other_name, "l", "2", NULL));
+        check_end(tavola_list_blob_get(run.client, other_name, "l", NULL, &items), TAVOLA_OK);
         tavola_names_free(items);
         tavola_entity_free(entity);
         tavola_batch_free(with);

@@ -49,9 +49,9 @@ static tavola_worker *open_worker(const char *poison_queue, uint32_t dequeue_max
 {
     tavola_worker *worker = NULL;
 
-    CHECK_OK(
-        tavola_worker_open(t.client, queue_name, poison_queue, dequeue_max, job, user, &worker));
-    tavola_worker_set_visibility_ms(worker, hidden_ms());
+    CHECK_OK(tavola_worker_open(t.client, queue_name, poison_queue, dequeue_max, job, user, NULL,
+                                &worker));
+    tavola_worker_set_hidden_s(worker, hidden_s());
     return worker;
 }
 
@@ -64,7 +64,7 @@ typedef struct tally {
     char last[128];
 } tally;
 
-static tavola_err count_job(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err count_job(void *user, const char *message, uint32_t dequeue_count)
 {
     tally *counted = user;
 
@@ -199,7 +199,7 @@ TEST(what_is_done_eventually_is_done_now)
 
     CHECK_OK(tavola_queue_create(queue, t.call));
     CHECK_OK(
-        tavola_eventually(t.client, queue_name, "now", hidden_ms(), count_job, &counted, t.call));
+        tavola_eventually(t.client, queue_name, "now", hidden_s(), count_job, &counted, t.call));
     CHECK_INT(counted.runs, 1);
     CHECK_INT(counted.last_count, 0);
     CHECK_TEXT(counted.last, "now");
@@ -213,7 +213,7 @@ TEST(what_fails_now_is_left_to_a_worker)
 
     CHECK_OK(tavola_queue_create(queue, t.call));
     CHECK_ERR(
-        tavola_eventually(t.client, queue_name, "later", hidden_ms(), count_job, &counted, t.call),
+        tavola_eventually(t.client, queue_name, "later", hidden_s(), count_job, &counted, t.call),
         TAVOLA_ERR_BUSY);
     CHECK_INT(messages(queue), 1);
     counted.result = TAVOLA_OK;
@@ -233,11 +233,11 @@ TEST(what_cannot_work_is_refused)
     tavola_worker *worker = NULL;
     tally counted = {0};
 
-    CHECK_ERR(tavola_worker_open(t.client, queue_name, NULL, 0, NULL, NULL, &worker),
+    CHECK_ERR(tavola_worker_open(t.client, queue_name, NULL, 0, NULL, NULL, NULL, &worker),
               TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_worker_open(t.client, "No Queue", NULL, 0, count_job, NULL, &worker),
+    CHECK_ERR(tavola_worker_open(t.client, "No Queue", NULL, 0, count_job, NULL, NULL, &worker),
               TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_worker_open(NULL, queue_name, NULL, 0, count_job, NULL, &worker),
+    CHECK_ERR(tavola_worker_open(NULL, queue_name, NULL, 0, count_job, NULL, NULL, &worker),
               TAVOLA_ERR_INVALID);
     CHECK_ERR(tavola_worker_run(NULL, 0), TAVOLA_ERR_INVALID);
     CHECK_REFUSED(tavola_enqueue(t.client, NULL, "m", t.call), TAVOLA_ERR_INVALID);
@@ -357,7 +357,7 @@ TEST(a_client_that_dies_in_a_move_loses_nothing)
 
 /* ---- clients and workers that die ---- */
 
-static tavola_err move_job(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err move_job(void *user, const char *message, uint32_t dequeue_count)
 {
     (void)dequeue_count;
     return move_on(user, message);
@@ -382,7 +382,7 @@ static tavola_err move_eventually(tavola_client *client, unsigned run)
     char key[16];
 
     run_key(key, sizeof key, run);
-    return tavola_eventually(client, queue_name, key, hidden_ms(), move_job, client, NULL);
+    return tavola_eventually(client, queue_name, key, hidden_s(), move_job, client, NULL);
 }
 
 /* A client that died before its message was there has moved nothing. */
@@ -421,8 +421,8 @@ static tavola_err work_once(tavola_client *client, unsigned run)
     tavola_worker *worker = NULL;
 
     (void)run;
-    CHECK_OK(tavola_worker_open(client, queue_name, NULL, 0, move_job, client, &worker));
-    tavola_worker_set_visibility_ms(worker, hidden_ms());
+    CHECK_OK(tavola_worker_open(client, queue_name, NULL, 0, move_job, client, NULL, &worker));
+    tavola_worker_set_hidden_s(worker, hidden_s());
 
     tavola_err err = tavola_worker_run(worker, 0);
 
@@ -439,7 +439,7 @@ TEST(a_worker_that_dies_leaves_its_message_to_the_next)
     kill_everywhere(&work);
 }
 
-static tavola_err fail_job(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err fail_job(void *user, const char *message, uint32_t dequeue_count)
 {
     (void)message, (void)dequeue_count, (void)user;
     return TAVOLA_ERR_INVALID;
@@ -450,8 +450,8 @@ static tavola_err poison_once(tavola_client *client, unsigned run)
     tavola_worker *worker = NULL;
 
     (void)run;
-    CHECK_OK(tavola_worker_open(client, queue_name, poison_name, 1, fail_job, NULL, &worker));
-    tavola_worker_set_visibility_ms(worker, hidden_ms());
+    CHECK_OK(tavola_worker_open(client, queue_name, poison_name, 1, fail_job, NULL, NULL, &worker));
+    tavola_worker_set_hidden_s(worker, hidden_s());
 
     tavola_err err = tavola_worker_run(worker, 0);
 

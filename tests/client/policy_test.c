@@ -89,7 +89,7 @@ TEST(a_policy_of_a_queue_gives_and_takes_rights)
     make_name(name, "guests");
     CHECK_ERR(tavola_queue_open(client, name, &queue), TAVOLA_OK);
     CHECK_ERR(tavola_queue_create(queue, NULL), TAVOLA_OK);
-    CHECK_ERR(tavola_queue_sas(client, name, &options, &sas), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_sas(queue, &options, &sas), TAVOLA_OK);
     guest = open_with_sas("QueueEndpoint=", sas);
     CHECK_ERR(tavola_queue_open(guest, name, &theirs), TAVOLA_OK);
 
@@ -132,7 +132,7 @@ TEST(a_policy_of_a_container_gives_and_takes_rights)
     CHECK_ERR(tavola_container_open(client, name, &container), TAVOLA_OK);
     CHECK_ERR(tavola_container_create(container, NULL), TAVOLA_OK);
     CHECK_ERR(tavola_blob_put(container, "b", "a", 1, NULL, NULL), TAVOLA_OK);
-    CHECK_ERR(tavola_container_sas(client, name, &options, &sas), TAVOLA_OK);
+    CHECK_ERR(tavola_container_sas(container, &options, &sas), TAVOLA_OK);
     guest = open_with_sas("BlobEndpoint=", sas);
     CHECK_ERR(tavola_container_open(guest, name, &theirs), TAVOLA_OK);
 

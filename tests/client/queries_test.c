@@ -9,7 +9,7 @@ static void fill(void)
     tavola_bulk *bulk = NULL;
     uint64_t written = 0, failed = 0;
 
-    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, NULL, &bulk));
     for (int i = 0; i < ALL; i++) {
         char partition_key[8], row_key[8], text[16];
         tavola_entity *entity;

@@ -63,7 +63,7 @@ static int count_hidden(void)
 
 static tavola_err update(void)
 {
-    return tavola_message_update(f.through, f.message, "new", 0, f.call);
+    return tavola_message_update(f.through, f.message, "new", TAVOLA_AT_ONCE, f.call);
 }
 
 static int is_updated(void)

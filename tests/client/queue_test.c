@@ -145,7 +145,7 @@ TEST(lists_take_peek_count_and_clear)
     tavola_messages *messages = NULL;
     uint64_t count = 0;
 
-    CHECK_ERR(tavola_messages_get(queue, 32, 0, NULL, &messages), TAVOLA_OK);
+    CHECK_ERR(tavola_messages_get(queue, 0, 0, NULL, &messages), TAVOLA_OK);
     CHECK(tavola_messages_count(messages) == 0 && tavola_messages_at(messages, 0) == NULL);
     tavola_messages_free(messages);
 
@@ -198,7 +198,7 @@ TEST(an_update_changes_text_and_receipt)
 
     /* Twice by one object, and shown at once. */
     CHECK_ERR(tavola_message_update(queue, message, NULL, 30, NULL), TAVOLA_OK);
-    CHECK_ERR(tavola_message_update(queue, message, NULL, 0, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_update(queue, message, NULL, TAVOLA_AT_ONCE, NULL), TAVOLA_OK);
     CHECK_ERR(tavola_message_get(queue, 60, NULL, &again), TAVOLA_OK);
     CHECK_TEXT(tavola_message_text(again), "two & <three>");
     CHECK_TEXT(tavola_message_id(again), tavola_message_id(message));
@@ -221,7 +221,7 @@ TEST(a_message_put_for_later_is_hidden)
     CHECK(tavola_message_text(put) == NULL && tavola_message_pop_receipt(put) != NULL);
     CHECK(tavola_message_expires(put) - tavola_message_inserted(put) == 600 * INT64_C(10000000));
     CHECK_ERR(tavola_message_get(queue, 60, NULL, &got), TAVOLA_END);
-    CHECK_ERR(tavola_message_update(queue, put, NULL, 0, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_update(queue, put, NULL, TAVOLA_AT_ONCE, NULL), TAVOLA_OK);
     CHECK_ERR(tavola_message_get(queue, 60, NULL, &got), TAVOLA_OK);
     CHECK_TEXT(tavola_message_text(got), "later");
     CHECK_ERR(tavola_message_delete(queue, got, NULL), TAVOLA_OK);
@@ -322,16 +322,15 @@ TEST(what_cannot_be_is_refused_before_it_is_sent)
         tavola_message_get(NULL, 0, call, &got),
         tavola_message_get(queue, 0, call, NULL),
         tavola_message_get(queue, UINT32_MAX, call, &got),
-        tavola_messages_get(queue, 0, 0, call, &messages),
         tavola_messages_get(queue, 33, 0, call, &messages),
         tavola_messages_get(queue, 1, 0, call, NULL),
-        tavola_messages_peek(queue, 0, call, &messages),
+        tavola_messages_peek(queue, 33, call, &messages),
         tavola_messages_peek(NULL, 1, call, &messages),
         tavola_messages_peek(queue, 1, call, NULL),
         tavola_message_update(NULL, message, "a", 0, call),
         tavola_message_update(queue, NULL, "a", 0, call),
         tavola_message_update(queue, message, "\x02", 0, call),
-        tavola_message_update(queue, message, "a", UINT32_MAX, call),
+        tavola_message_update(queue, message, "a", UINT32_MAX - 1, call),
         tavola_message_delete(NULL, message, call),
         tavola_message_delete(queue, NULL, call),
     };

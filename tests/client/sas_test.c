@@ -227,11 +227,14 @@ TEST(queues_have_signatures)
     char *query = NULL, name[63];
 
     new_name(name, sizeof name);
-    CHECK_OK(tavola_queue_sas(t.client, name, &options, &query));
-    client = client_with("QueueEndpoint", query);
-    if (client == NULL)
-        skip();
     CHECK_OK(tavola_queue_open(t.client, name, &queue));
+    CHECK_OK(tavola_queue_sas(queue, &options, &query));
+    client = client_with("QueueEndpoint", query);
+    if (client == NULL) {
+        tavola_free(query);
+        tavola_queue_close(queue);
+        skip();
+    }
     CHECK_OK(tavola_queue_create(queue, t.call));
     CHECK_OK(tavola_queue_open(client, name, &same));
     CHECK_OK(tavola_message_put(same, "hello", t.call));
@@ -273,10 +276,10 @@ TEST(containers_and_blobs_have_signatures)
     new_name(name, sizeof name);
     CHECK_OK(tavola_container_open(t.client, name, &container));
     CHECK_OK(tavola_container_create(container, t.call));
-    CHECK_OK(tavola_container_sas(t.client, name, &options, &query));
+    CHECK_OK(tavola_container_sas(container, &options, &query));
     try_blob(container, query, blob, true);
     options.permissions = "r";
-    CHECK_OK(tavola_blob_sas(t.client, name, blob, &options, &query));
+    CHECK_OK(tavola_blob_sas(container, blob, &options, &query));
     try_blob(container, query, blob, false);
     CHECK_OK(tavola_container_delete(container, t.call));
     tavola_container_close(container);

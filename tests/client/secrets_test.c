@@ -102,7 +102,7 @@ static void use(tavola_client *client)
     query = tavola_query_new(tavola_filter_raw("Name eq '" VALUE));
     note(tavola_query_page(table, query, NULL, t.call, &page));
     tavola_query_free(query);
-    CHECK_OK(tavola_start_get(table, PARTITION, ROW, NULL, NULL, &op));
+    CHECK_OK(tavola_start_get(table, PARTITION, ROW, NULL, NULL, NULL, &op));
     (void)tavola_op_wait(op, 30 * 1000);
     tavola_op_free(op);
     note(tavola_delete(table, PARTITION, ROW, TAVOLA_ANY, t.call));

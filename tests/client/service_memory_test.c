@@ -158,7 +158,8 @@ TEST(messages_run_out_of_memory)
         check_end(tavola_queue_clear(run.queue, NULL), TAVOLA_OK);
         check_end(tavola_message_put_later(run.queue, "a", 10, 0, run.call, &put), TAVOLA_OK);
         if (put) {
-            check_end(tavola_message_update(run.queue, put, "b", 0, run.call), TAVOLA_OK);
+            check_end(tavola_message_update(run.queue, put, "b", TAVOLA_AT_ONCE, run.call),
+                      TAVOLA_OK);
             CHECK(tavola_message_pop_receipt(put) != NULL);
         }
 

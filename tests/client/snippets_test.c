@@ -200,7 +200,7 @@ static tavola_err snippet_10(tavola_table *employees, const char *pk, const char
     return err;
 }
 
-static tavola_err add_one(tavola_entity *e, void *user)
+static tavola_err add_one(void *user, tavola_entity *e)
 {
     int32_t count;
     (void)user;
@@ -216,7 +216,7 @@ static tavola_err snippet_10_update(tavola_table *t, const char *pk, const char 
 }
 
 typedef struct walk { tavola_table *table; tavola_query *query; } walk;
-static void on_page(tavola_op *op, void *user)
+static void on_page(void *user, tavola_op *op)
 {
     walk *w = user;
     tavola_page *page = tavola_op_take_page(op);
@@ -225,7 +225,7 @@ static void on_page(tavola_op *op, void *user)
     if (tavola_op_err(op)) report(tavola_op_err(op), tavola_op_call(op));
     for (size_t i = 0; page && i < tavola_page_count(page); i++) use_entity(tavola_page_at(page, i));
     if (page && tavola_page_token(page) &&
-        tavola_start_page(w->table, w->query, tavola_page_token(page), on_page, w, &next))
+        tavola_start_page(w->table, w->query, tavola_page_token(page), on_page, w, NULL, &next))
         report(TAVOLA_ERR_NO_MEMORY, NULL);
     tavola_page_free(page);
     tavola_op_free(op);
@@ -233,7 +233,7 @@ static void on_page(tavola_op *op, void *user)
 static tavola_err many_entities_query_async(walk *w)
 {
     tavola_op *op;
-    return tavola_start_page(w->table, w->query, NULL, on_page, w, &op);  /* then tavola_poll() */
+    return tavola_start_page(w->table, w->query, NULL, on_page, w, NULL, &op);  /* then tavola_poll() */
 }
 
 static tavola_err simple_employee_upsert(tavola_table *employees, tavola_entity *emp)
@@ -245,7 +245,7 @@ static tavola_err simple_employee_upsert(tavola_table *employees, tavola_entity 
     return err;
 }
 
-static void on_upsert(tavola_op *op, void *user)
+static void on_upsert(void *user, tavola_op *op)
 {
     (void)user;
     printf("HTTP Status: %d\n", tavola_call_status(tavola_op_call(op)));
@@ -254,7 +254,7 @@ static void on_upsert(tavola_op *op, void *user)
 static tavola_err simple_employee_upsert_async(tavola_table *employees, const tavola_entity *emp)
 {
     tavola_op *op;
-    return tavola_start_write(employees, TAVOLA_INSERT_OR_REPLACE, emp, NULL, on_upsert, NULL, &op);
+    return tavola_start_write(employees, TAVOLA_INSERT_OR_REPLACE, emp, NULL, on_upsert, NULL, NULL, &op);
 }
 
 /* clang-format on */

@@ -27,7 +27,8 @@ static void make_round(worker *me, tavola_call *call, int round)
     me->wrong += tavola_get(me->table, partition_key, row_key, call, &got) != TAVOLA_OK;
     me->wrong += !tavola_entity_get_int32(got, "N", &n) || n != round;
     tavola_entity_free(got);
-    me->wrong += tavola_start_get(me->table, partition_key, row_key, NULL, NULL, &op) != TAVOLA_OK;
+    me->wrong +=
+        tavola_start_get(me->table, partition_key, row_key, NULL, NULL, NULL, &op) != TAVOLA_OK;
     me->wrong += tavola_op_wait(op, 60000) != TAVOLA_OK;
     tavola_op_free(op);
     tavola_entity_free(entity);
@@ -93,7 +94,7 @@ TEST(threads_have_clients_of_their_own)
 }
 
 /* One thread starts, another polls. */
-static void note_end(tavola_op *op, void *user)
+static void note_end(void *user, tavola_op *op)
 {
     int *count = user;
 
@@ -123,7 +124,8 @@ TEST(another_thread_polls)
 
         snprintf(row_key, sizeof row_key, "%d", i);
         entity = new_entity("p", row_key, i);
-        CHECK_OK(tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, note_end, &count, &op));
+        CHECK_OK(
+            tavola_start_write(t.table, TAVOLA_INSERT, entity, NULL, note_end, &count, NULL, &op));
         tavola_entity_free(entity);
     }
     pthread_join(poller, NULL);
@@ -137,7 +139,7 @@ TEST(a_child_may_close_what_it_inherited)
     int status = -1;
     pid_t child;
 
-    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, &op));
+    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, NULL, &op));
     CHECK_ERR(tavola_op_wait(op, 60000), TAVOLA_ERR_NOT_FOUND);
     tavola_op_free(op);
     child = fork();
@@ -149,7 +151,7 @@ TEST(a_child_may_close_what_it_inherited)
     CHECK_INT(waitpid(child, &status, 0), child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     insert_new("p", "r", 1);
-    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, &op));
+    CHECK_OK(tavola_start_get(t.table, "p", "r", NULL, NULL, NULL, &op));
     CHECK_OK(tavola_op_wait(op, 60000));
     tavola_op_free(op);
 }

@@ -14,6 +14,7 @@
 #include "base/base64.h"
 #include "client/account/settings.h"
 #include "client/text.h"
+#include "client/why.h"
 
 enum { KEY_TEXT_MAX = 4096, NAME_MAX_LEN = 63 };
 
@@ -396,7 +397,7 @@ tavola_err tvc_connection_parse(const char *text, tvc_connection *ret_connection
         return TAVOLA_ERR_NO_MEMORY;
     if (reterr_text)
         *reterr_text = tvc_dup_text(r.complaint.text);
-    return TAVOLA_ERR_INVALID;
+    return tvc_refuse(TAVOLA_ERR_INVALID, "%s", r.complaint.text);
 }
 
 void tvc_connection_done(tvc_connection *connection)

@@ -9,6 +9,7 @@
 #include "base/datetime.h"
 #include "base/utf8.h"
 #include "client/text.h"
+#include "client/why.h"
 
 enum { LETTERS_MAX = 16, POLICY_UNITS_MAX = 64, TIME_LEN = 20, NAME_BYTES_MAX = 4096 };
 
@@ -54,13 +55,20 @@ static bool is_plain(const char *text)
     return slice.len <= NAME_BYTES_MAX && tv_utf8_is_valid(slice);
 }
 
+static bool refuse(const char *why)
+{
+    (void)tvc_refuse(TAVOLA_ERR_INVALID, "%s", why);
+    return false;
+}
+
 /* An optional text, which stays NULL when it is not given. */
 static bool set_text(tv_slice *field, const char *text)
 {
     if (text == NULL)
         return true;
     *field = tv_slice_of(text);
-    return is_plain(text);
+    return is_plain(text) ||
+           refuse("a text of the signature has control characters, is not UTF-8, or is too long");
 }
 
 /* "2026-01-02T03:04:05Z": the fraction of a second is cut off. */
@@ -69,7 +77,7 @@ static bool set_time(tv_slice *field, tavola_ticks ticks, char *text)
     if (ticks == 0)
         return true;
     if (ticks < 0 || ticks > TV_TICKS_MAX)
-        return false;
+        return refuse("start or expiry lies outside of the years 1 to 9999");
 
     tv_datetime_format7(text, ticks);
     text[TIME_LEN - 1] = 'Z';
@@ -83,7 +91,8 @@ static bool set_version(maker *m)
     const char *version = m->options.version ? m->options.version : "2019-02-02";
 
     m->fields.version = tv_slice_of(version);
-    return tv_version_is_valid(m->fields.version) && tv_sas_is_since(&m->fields, oldest);
+    return (tv_version_is_valid(m->fields.version) && tv_sas_is_since(&m->fields, oldest)) ||
+           refuse("the version is none, or older than such signatures are");
 }
 
 static bool set_limits(maker *m)
@@ -96,9 +105,9 @@ static bool set_limits(maker *m)
     if (options->https_only)
         m->fields.protocol = TV_LIT("https");
     if ((options->https_only || range) && !can_limit)
-        return false;
+        return refuse("https_only and ip_range need a version from 2015-04-05 on");
     if (range && (range[0] == '\0' || range[strspn(range, "0123456789abcdefABCDEF.:-")] != '\0'))
-        return false;
+        return refuse("ip_range is not an address, or two with '-' between them");
     return set_text(&m->fields.ip, range);
 }
 
@@ -108,17 +117,20 @@ static bool set_grant(maker *m)
     const tavola_sas_options *options = &m->options;
     bool has_policy = options->policy_id != NULL;
 
-    if (has_policy && (m->kind == TVC_SAS_ACCOUNT || options->policy_id[0] == '\0' ||
-                       !set_text(&m->fields.policy_id, options->policy_id) ||
-                       tv_utf8_units(m->fields.policy_id) > POLICY_UNITS_MAX))
+    if (has_policy && (m->kind == TVC_SAS_ACCOUNT || options->policy_id[0] == '\0'))
+        return refuse(
+            "policy_id is empty, or the signature is of an account, which has no policies");
+    if (has_policy && !set_text(&m->fields.policy_id, options->policy_id))
         return false;
+    if (has_policy && tv_utf8_units(m->fields.policy_id) > POLICY_UNITS_MAX)
+        return refuse("policy_id has more than 64 characters");
     if (!has_policy && options->expiry == 0)
-        return false;
+        return refuse("without a policy the signature needs an expiry");
     if (options->start && options->expiry && options->start >= options->expiry)
-        return false;
+        return refuse("the signature would expire before it starts");
     if (options->permissions || !has_policy) {
         if (!order_letters(options->permissions, letters_of[m->kind], m->permissions))
-            return false;
+            return refuse("permissions are missing, or have letters that there are not here");
         m->fields.permission = tv_slice_of(m->permissions);
     }
     return set_time(&m->fields.start, options->start, m->start) &&
@@ -130,12 +142,13 @@ static bool set_bounds(maker *m)
     const tavola_sas_options *options = &m->options;
 
     if (m->kind != TVC_SAS_TABLE)
-        return !options->start_pk && !options->start_rk && !options->end_pk && !options->end_rk;
+        return (!options->start_pk && !options->start_rk && !options->end_pk && !options->end_rk) ||
+               refuse("only the signature of a table can have first and last keys");
     if ((options->start_rk && !options->start_pk) || (options->end_rk && !options->end_pk))
-        return false;
+        return refuse("a row key needs its partition key");
     /* The signed text is the same for an empty end and for none: whoever has it could drop it. */
     if ((options->end_pk && !options->end_pk[0]) || (options->end_rk && !options->end_rk[0]))
-        return false;
+        return refuse("the end of a range of keys cannot be empty");
     return set_text(&m->fields.start_partition, options->start_pk) &&
            set_text(&m->fields.start_row, options->start_rk) &&
            set_text(&m->fields.end_partition, options->end_pk) &&
@@ -146,7 +159,7 @@ static bool set_bounds(maker *m)
 static bool copy_options(tavola_sas_options *to, const tavola_sas_options *from)
 {
     if (from == NULL || from->struct_size < sizeof from->struct_size)
-        return false;
+        return refuse("there are no options, or their struct_size is not set");
     memcpy(to, from, from->struct_size < sizeof *to ? from->struct_size : sizeof *to);
     return true;
 }
@@ -154,8 +167,12 @@ static bool copy_options(tavola_sas_options *to, const tavola_sas_options *from)
 static tavola_err make(maker *m, const tavola_client *client, const tavola_sas_options *options,
                        tv_slice container, tv_slice blob, char **ret_query)
 {
-    if (!client->credentials.has_key || ret_query == NULL || !copy_options(&m->options, options) ||
-        !set_version(m) || !set_limits(m) || !set_grant(m) || !set_bounds(m))
+    if (ret_query == NULL)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no place for the signature");
+    if (!client->credentials.has_key)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the client has no key to sign with");
+    if (!copy_options(&m->options, options) || !set_version(m) || !set_limits(m) || !set_grant(m) ||
+        !set_bounds(m))
         return TAVOLA_ERR_INVALID;
 
     char *query = tvc_sas_sign(&client->credentials, m->kind, &m->fields, container, blob);
@@ -166,13 +183,26 @@ static tavola_err make(maker *m, const tavola_client *client, const tavola_sas_o
     return TAVOLA_OK;
 }
 
+tavola_err tvc_sas_make(tvc_sas_kind kind, const tavola_client *client, const char *container,
+                        const char *blob, const tavola_sas_options *options, char **ret_query)
+{
+    maker m = {.kind = kind};
+
+    if (blob && (blob[0] == '\0' || !is_plain(blob)))
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the name of the blob is empty, or is not one");
+    if (kind == TVC_SAS_CONTAINER || kind == TVC_SAS_BLOB)
+        m.fields.resource = kind == TVC_SAS_BLOB ? TV_LIT("b") : TV_LIT("c");
+    return make(&m, client, options, tv_slice_of(container), blob ? tv_slice_of(blob) : TV_NONE,
+                ret_query);
+}
+
 tavola_err tavola_table_sas(tavola_table *table, const tavola_sas_options *options,
                             char **ret_query)
 {
     maker m = {.kind = TVC_SAS_TABLE};
 
     if (table == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no table: it is NULL");
     m.fields.table = tv_slice_of(table->name);
     return make(&m, table->client, options, TV_NONE, TV_NONE, ret_query);
 }
@@ -183,46 +213,13 @@ tavola_err tavola_account_sas(tavola_client *client, const char *services,
 {
     maker m = {.kind = TVC_SAS_ACCOUNT};
 
-    if (client == NULL || !order_letters(services, "bqtf", m.services) ||
+    if (client == NULL)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no client: it is NULL");
+    if (!order_letters(services, "bqtf", m.services) ||
         !order_letters(resource_types, "sco", m.types))
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID,
+                          "services are letters of \"bqtf\", resource types of \"sco\"");
     m.fields.services = tv_slice_of(m.services);
     m.fields.resource_types = tv_slice_of(m.types);
     return make(&m, client, options, TV_NONE, TV_NONE, ret_query);
-}
-
-/* A queue's or container's name as far as it matters here: one part of a path. */
-static bool is_part(const char *name)
-{
-    return name && name[0] && is_plain(name) && strchr(name, '/') == NULL;
-}
-
-tavola_err tavola_queue_sas(tavola_client *client, const char *queue,
-                            const tavola_sas_options *options, char **ret_query)
-{
-    maker m = {.kind = TVC_SAS_QUEUE};
-
-    if (client == NULL || !is_part(queue))
-        return TAVOLA_ERR_INVALID;
-    return make(&m, client, options, tv_slice_of(queue), TV_NONE, ret_query);
-}
-
-tavola_err tavola_container_sas(tavola_client *client, const char *container,
-                                const tavola_sas_options *options, char **ret_query)
-{
-    maker m = {.kind = TVC_SAS_CONTAINER, .fields.resource = TV_LIT("c")};
-
-    if (client == NULL || !is_part(container))
-        return TAVOLA_ERR_INVALID;
-    return make(&m, client, options, tv_slice_of(container), TV_NONE, ret_query);
-}
-
-tavola_err tavola_blob_sas(tavola_client *client, const char *container, const char *blob,
-                           const tavola_sas_options *options, char **ret_query)
-{
-    maker m = {.kind = TVC_SAS_BLOB, .fields.resource = TV_LIT("b")};
-
-    if (client == NULL || !is_part(container) || blob == NULL || blob[0] == '\0' || !is_plain(blob))
-        return TAVOLA_ERR_INVALID;
-    return make(&m, client, options, tv_slice_of(container), tv_slice_of(blob), ret_query);
 }

@@ -26,4 +26,11 @@ const char *tvc_sas_kind_name(tvc_sas_kind kind);
 char *tvc_sas_sign(const tvc_credentials *credentials, tvc_sas_kind kind, const tv_sas *fields,
                    tv_slice container, tv_slice blob);
 
+/**
+ * A signature as tavola_sas_options ask for it, of a queue, a container or a blob, whose names are
+ * those of handles.  INVALID, with tavola_error_text, and NO_MEMORY.
+ */
+tavola_err tvc_sas_make(tvc_sas_kind kind, const tavola_client *client, const char *container,
+                        const char *blob, const tavola_sas_options *options, char **ret_query);
+
 #endif

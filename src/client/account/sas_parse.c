@@ -4,6 +4,7 @@
 #include "base/uri.h"
 #include "client/account/sas.h"
 #include "client/text.h"
+#include "client/why.h"
 
 enum { SAS_BYTES_MAX = 64 * 1024 };
 
@@ -123,7 +124,8 @@ tavola_err tavola_sas_parse(const char *query_or_url, tavola_sas **ret_sas)
     tavola_err err;
 
     if (query_or_url == NULL || ret_sas == NULL || strlen(query_or_url) > SAS_BYTES_MAX)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID,
+                          "there is no text of a signature, it is too long, or it has no place");
 
     sas = tvc_zalloc(sizeof *sas);
     if (sas == NULL)
@@ -138,6 +140,9 @@ tavola_err tavola_sas_parse(const char *query_or_url, tavola_sas **ret_sas)
             err = sas->text ? TAVOLA_ERR_INVALID : TAVOLA_ERR_NO_MEMORY;
     }
     tvc_text_done(&text);
+    if (err == TAVOLA_ERR_INVALID)
+        (void)tvc_refuse(err, "this is not a shared access signature: a parameter is missing, is "
+                              "there twice, or is not percent-encoded");
     if (err) {
         tavola_sas_free(sas);
         return err;

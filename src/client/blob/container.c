@@ -1,11 +1,13 @@
 /* Containers as a whole. */
+#include "client/account/sas.h"
 #include "client/blob/blob.h"
+#include "client/why.h"
 
 tavola_err tavola_container_open(tavola_client *client, const char *name,
                                  tavola_container **ret_container)
 {
     if (ret_container == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no place for the container");
 
     tavola_container *container = tvc_zalloc(sizeof *container);
 
@@ -89,4 +91,24 @@ tavola_err tavola_container_get_policies(tavola_container *container, tavola_cal
 {
     return container ? tvc_resource_get_policies(&container->resource, call, ret_policies)
                      : refuse_no_container(call);
+}
+
+tavola_err tavola_container_sas(tavola_container *container, const tavola_sas_options *options,
+                                char **ret_query)
+{
+    if (container == NULL)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no container: it is NULL");
+    return tvc_sas_make(TVC_SAS_CONTAINER, container->resource.client, container->resource.name,
+                        NULL, options, ret_query);
+}
+
+tavola_err tavola_blob_sas(tavola_container *container, const char *name,
+                           const tavola_sas_options *options, char **ret_query)
+{
+    tavola_err err = tvc_blob_check(container, name, NULL);
+
+    if (err)
+        return err;
+    return tvc_sas_make(TVC_SAS_BLOB, container->resource.client, container->resource.name, name,
+                        options, ret_query);
 }

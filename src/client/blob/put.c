@@ -95,7 +95,10 @@ tavola_err tavola_blob_delete(tavola_container *container, const char *name, con
 tavola_err tavola_blob_delete_if_present(tavola_container *container, const char *name,
                                          tavola_call *call)
 {
-    tavola_err err = tavola_blob_delete(container, name, NULL, call);
+    tavola_call own, *used = tvc_call_of(call, &own);
+    tavola_err err = tavola_blob_delete(container, name, NULL, used);
+    bool is_absent = tvc_is_absent(err, used);
 
-    return err == TAVOLA_ERR_NOT_FOUND ? TAVOLA_OK : err;
+    tvc_call_done(&own);
+    return is_absent ? TAVOLA_OK : err;
 }

@@ -1,6 +1,8 @@
 /* A crypto: its key, its callbacks, its rules. */
 #include "client/crypto/crypto.h"
 
+#include "client/why.h"
+
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
@@ -113,7 +115,7 @@ tavola_err tavola_crypto_set_place(tavola_crypto *crypto, const char *account, c
     char *account_copy = NULL, *table_copy = NULL;
 
     if (crypto == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no crypto: it is NULL");
     if ((account && (account_copy = tvc_dup_text(account)) == NULL) ||
         (table && (table_copy = tvc_dup_text(table)) == NULL)) {
         tvc_release(account_copy);

@@ -264,7 +264,7 @@ tavola_err tavola_crypto_rewrap(tavola_table *table, tavola_crypto *crypto, tavo
         *ret_count = 0;
     if (table == NULL || crypto == NULL) {
         tavola_filter_free(filter);
-        return TAVOLA_ERR_INVALID;
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no table, or no crypto");
     }
 
     tavola_query *query = make_query(filter);

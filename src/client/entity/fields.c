@@ -1,5 +1,6 @@
 /* Structs of the application: to entities, and back. */
 #include "client/entity/entity.h"
+#include "client/why.h"
 
 /* What a field is to an entity. */
 typedef enum field_role { PARTITION_KEY, ROW_KEY, TIMESTAMP, PROPERTY } field_role;
@@ -97,17 +98,24 @@ static void set_field(tavola_entity *entity, const tavola_field *field, const vo
         entity->properties[tvc_entity_find(entity, tv_slice_of(field->name))].is_secret = true;
 }
 
+static tavola_err refuse_field(const tavola_field *field)
+{
+    return tvc_refuse(TAVOLA_ERR_INVALID, "the field %.255s has a type that it cannot have",
+                      field->name);
+}
+
 tavola_err tavola_entity_from(const tavola_field *fields, const void *object,
                               tavola_entity **ret_entity)
 {
     const char *partition_key = NULL, *row_key = NULL;
 
     if (fields == NULL || object == NULL || ret_entity == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID,
+                          "the fields, the object or the place for the entity is NULL");
 
     for (const tavola_field *field = fields; field->name; field++) {
         if (!is_field_valid(field))
-            return TAVOLA_ERR_INVALID;
+            return refuse_field(field);
         if (role_of(field) == PARTITION_KEY)
             partition_key = string_of(field, object);
         else if (role_of(field) == ROW_KEY)
@@ -124,7 +132,7 @@ tavola_err tavola_entity_from(const tavola_field *fields, const void *object,
             set_field(entity, field, object);
     }
     if (entity->error) {
-        tavola_err err = entity->error;
+        tavola_err err = tvc_refuse(entity->error, "%s", tavola_entity_error_text(entity));
 
         tavola_entity_free(entity);
         return err;
@@ -202,12 +210,17 @@ tavola_err tavola_entity_read(const tavola_entity *entity, const tavola_field *f
     struct_member member;
 
     if (entity == NULL || fields == NULL || ret_object == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the entity, the fields or the object is NULL");
 
     /* First all are looked at: the object stays as it is when one does not fit. */
     for (const tavola_field *field = fields; field->name; field++) {
-        if (!is_field_valid(field) || !get_member(entity, field, &member))
-            return TAVOLA_ERR_INVALID;
+        if (!is_field_valid(field))
+            return refuse_field(field);
+        if (!get_member(entity, field, &member))
+            return tvc_refuse(
+                TAVOLA_ERR_INVALID,
+                "the property %.255s is absent, or does not fit the type of its field",
+                field->name);
     }
     for (const tavola_field *field = fields; field->name; field++) {
         get_member(entity, field, &member);

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "client/op/op.h"
+#include "client/why.h"
 
 enum { REQUEST_ID_LEN_MAX = 1024 }; /* what the service takes */
 
@@ -83,8 +84,12 @@ void tavola_call_set_timeout_ms(tavola_call *call, uint32_t total_timeout_ms)
 
 void tavola_call_set_retries(tavola_call *call, uint32_t retry_max)
 {
-    if (call)
-        call->retry_max = retry_max;
+    if (call == NULL)
+        return;
+    if (retry_max == 0)
+        call->retry_max = TVC_RETRIES_BY_CLIENT;
+    else
+        call->retry_max = retry_max == UINT32_MAX ? 0 : retry_max;
 }
 
 /* It becomes a header, so what could end one is refused, by the operation. */
@@ -226,12 +231,12 @@ tavola_err tvc_call_refuse(tavola_call *call, tavola_err err, const char *format
     char line[sizeof call->message];
     va_list args;
 
-    if (call == NULL)
-        return err;
-
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    tvc_keep_error(err, "", line);
+    if (call == NULL)
+        return err;
     tvc_call_reset(call);
     tvc_call_set_error(call, "", line);
     return err;

@@ -76,4 +76,18 @@ tavola_err tvc_call_read_error(tavola_call *call, const tvc_response *response);
 /** The tavola_err for a status and a code; for the parts of a batch. */
 tavola_err tvc_err_of(int status, tv_slice code);
 
+/** Whether an answer says that there is no such entity or blob, in a table or container that
+ * exists. */
+bool tvc_is_absent(tavola_err err, const tavola_call *call);
+
+/**
+ * A call for what looks at its outcome: the caller's, or one of its own.  `own` lives on the
+ * caller's stack and is done with tvc_call_done.
+ */
+static inline tavola_call *tvc_call_of(tavola_call *call, tavola_call *own)
+{
+    tvc_call_init(own);
+    return call ? call : own;
+}
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "client/op/loop.h"
+#include "client/why.h"
 
 static const int64_t ns_per_ms = 1000 * 1000;
 static const int64_t ns_per_second = 1000 * 1000 * 1000;
@@ -101,7 +102,7 @@ int tvc_loop_call_back(tvc_loop *loop, size_t count)
 
         leave_queue(loop, op);
         pthread_mutex_unlock(&loop->lock);
-        done(op, user);
+        done(user, op);
         called++;
         pthread_mutex_lock(&loop->lock);
     }
@@ -192,9 +193,9 @@ static bool is_done(const tavola_op *op)
 tavola_err tavola_op_wait(tavola_op *op, uint32_t timeout_ms)
 {
     if (op == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no operation: it is NULL");
     if (is_done(op))
-        return op->state->err;
+        return tvc_op_result(op);
 
     tvc_loop *loop = op->client->loop;
     tvc_started *started = &op->state->started;
@@ -211,7 +212,7 @@ tavola_err tavola_op_wait(tavola_op *op, uint32_t timeout_ms)
         code = pthread_cond_clockwait(&done, &loop->lock, CLOCK_MONOTONIC, &until);
     started->waiter = NULL;
 
-    tavola_err err = is_done(op) ? op->state->err : TAVOLA_ERR_TIMEOUT;
+    tavola_err err = is_done(op) ? tvc_op_result(op) : TAVOLA_ERR_TIMEOUT;
 
     pthread_mutex_unlock(&loop->lock);
     pthread_cond_destroy(&done);
@@ -224,7 +225,7 @@ tavola_err tvc_op_await(tavola_op *op, const tavola_call *call)
         tavola_err err = tavola_op_wait(op, call ? TVC_LOOK_MS : UINT32_MAX);
 
         if (is_done(op))
-            return op->state->err;
+            return tvc_op_result(op);
         if (err != TAVOLA_ERR_TIMEOUT)
             return err;
         if (call && tvc_call_is_over(call))
@@ -235,8 +236,8 @@ tavola_err tvc_op_await(tavola_op *op, const tavola_call *call)
 tavola_err tavola_op_err(const tavola_op *op)
 {
     if (op == NULL)
-        return TAVOLA_ERR_INVALID;
-    return is_done(op) ? op->state->err : TAVOLA_ERR_TIMEOUT;
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no operation: it is NULL");
+    return is_done(op) ? tvc_op_result(op) : TAVOLA_ERR_TIMEOUT;
 }
 
 tavola_call *tavola_op_call(tavola_op *op)

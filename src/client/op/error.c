@@ -83,6 +83,20 @@ tavola_err tvc_err_of(int status, tv_slice code)
     return TAVOLA_ERR_PROTOCOL;
 }
 
+bool tvc_is_absent(tavola_err err, const tavola_call *call)
+{
+    static const char *const places[] = {"TableNotFound", "ContainerNotFound", "QueueNotFound"};
+
+    if (err != TAVOLA_ERR_NOT_FOUND)
+        return false;
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (strcmp(tavola_call_code(call), places[i]) == 0)
+            return false;
+    }
+    return true;
+}
+
 /* ---- texts ---------------------------------------------------------------------------------- */
 
 /* Copy one line, cut off between characters; what is not text becomes '?'. */

@@ -5,6 +5,7 @@
 #include "client/entity/entity.h"
 #include "client/op/loop.h"
 #include "client/op/state.h"
+#include "client/why.h"
 
 /* One piece of memory, since each request needs both. */
 typedef struct whole_op {
@@ -48,6 +49,13 @@ bool tvc_is_etag(const char *text)
     size_t len = strnlen(text, ETAG_BYTES_MAX + 1);
 
     return len > 0 && len <= ETAG_BYTES_MAX && tv_slice_is_printable((tv_slice){text, len});
+}
+
+tavola_err tvc_op_result(const tavola_op *op)
+{
+    if (op->state->err)
+        tvc_keep_error(op->state->err, op->call->code, op->call->message);
+    return op->state->err;
 }
 
 void tvc_op_release(tavola_op *op)

@@ -97,5 +97,5 @@ tavola_err tvc_op_run(tavola_op *op)
     }
     pthread_cond_destroy(&self.changed);
     pthread_mutex_destroy(&self.lock);
-    return op->state->err;
+    return tvc_op_result(op);
 }

@@ -100,6 +100,9 @@ void tvc_op_end(tavola_op *op, tavola_err err);
  */
 void tvc_op_give_up(tavola_op *op);
 
+/** Its result, kept for tavola_error_text too.  On the thread that asked for it; it is DONE. */
+tavola_err tvc_op_result(const tavola_op *op);
+
 /** Forget how a DONE operation went, which can begin anew then. */
 void tvc_op_renew(tavola_op *op);
 

@@ -127,7 +127,7 @@ static tavola_err run(tavola_client *client, const char *container, const char *
     return err;
 }
 
-tavola_err tavola_blob_list_add(tavola_client *client, const char *container, const char *blob,
+tavola_err tavola_list_blob_add(tavola_client *client, const char *container, const char *blob,
                                 const char *item, tavola_call *call)
 {
     if (item == NULL || !tv_utf8_is_valid(tv_slice_of(item)))
@@ -135,7 +135,7 @@ tavola_err tavola_blob_list_add(tavola_client *client, const char *container, co
     return run(client, container, blob, item, false, call, NULL);
 }
 
-tavola_err tavola_blob_list_remove(tavola_client *client, const char *container, const char *blob,
+tavola_err tavola_list_blob_remove(tavola_client *client, const char *container, const char *blob,
                                    const char *item, tavola_call *call)
 {
     if (item == NULL || !tv_utf8_is_valid(tv_slice_of(item)))
@@ -143,7 +143,7 @@ tavola_err tavola_blob_list_remove(tavola_client *client, const char *container,
     return run(client, container, blob, item, true, call, NULL);
 }
 
-tavola_err tavola_blob_list_get(tavola_client *client, const char *container, const char *blob,
+tavola_err tavola_list_blob_get(tavola_client *client, const char *container, const char *blob,
                                 tavola_call *call, tavola_names **ret_items)
 {
     if (ret_items == NULL)

@@ -35,7 +35,7 @@ static tavola_err run_hidden(tavola_queue *queue, const char *text, uint32_t hid
 
     err = tvc_keeper_start(&keeper, queue, message, hidden_s);
     if (err == TAVOLA_OK) {
-        err = job(text, 0, user);
+        err = job(user, text, 0);
         if (tvc_keeper_stop(&keeper) && err == TAVOLA_OK)
             (void)!tavola_message_delete(queue, message, call);
     }
@@ -44,7 +44,7 @@ static tavola_err run_hidden(tavola_queue *queue, const char *text, uint32_t hid
 }
 
 tavola_err tavola_eventually(tavola_client *client, const char *queue, const char *message,
-                             uint32_t hide_ms, tavola_job_fn job, void *user, tavola_call *call)
+                             uint32_t hidden_s, tavola_job_fn job, void *user, tavola_call *call)
 {
     if (message == NULL || job == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no message or no job");
@@ -54,7 +54,7 @@ tavola_err tavola_eventually(tavola_client *client, const char *queue, const cha
 
     if (err)
         return tvc_call_refuse(call, err, "this is no name of a queue");
-    err = run_hidden(handle, message, tvc_hidden_seconds(hide_ms), job, user, call);
+    err = run_hidden(handle, message, tvc_hidden_seconds(hidden_s), job, user, call);
     tavola_queue_close(handle);
     return err;
 }

@@ -189,7 +189,7 @@ static tavola_err make_state(inter *self, bool *ret_is_same)
     if (edit->change == NULL)
         return TAVOLA_OK;
 
-    tavola_err err = edit->change(self->state, edit->user);
+    tavola_err err = edit->change(edit->user, self->state);
 
     if (err == TAVOLA_OK)
         err = tvc_indexed_check_entity(self->indexed, self->state, self->call);
@@ -291,13 +291,14 @@ tavola_err tvc_inter_partition_repair(const tavola_indexed *indexed, const char 
     return err;
 }
 
-tavola_err tavola_indexed_job(const char *message, uint32_t dequeue_count, void *user)
+tavola_err tavola_indexed_job(void *user, const char *message, uint32_t dequeue_count)
 {
     const tavola_indexed *indexed = user;
 
     (void)dequeue_count;
     if (message == NULL || indexed == NULL || indexed->queue == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_call_refuse(NULL, TAVOLA_ERR_INVALID,
+                               "there is no message, or no object of inter-partition indexes");
 
     tavola_call call;
     tvc_spots spots;

@@ -390,7 +390,7 @@ static tavola_err make_change(intra *self, const stored *was, bool *ret_is_done)
     if (self->changed == NULL)
         return TAVOLA_ERR_NO_MEMORY;
 
-    tavola_err err = self->edit->change(self->changed, self->edit->user);
+    tavola_err err = self->edit->change(self->edit->user, self->changed);
 
     if (err == TAVOLA_OK)
         err = tvc_indexed_check_entity(self->indexed, self->changed, self->call);

@@ -17,13 +17,11 @@ void tvc_keeper_set_pause_ms(int64_t pause_ms)
     test_pause_ms = pause_ms;
 }
 
-uint32_t tvc_hidden_seconds(uint32_t hidden_ms)
+uint32_t tvc_hidden_seconds(uint32_t hidden_s)
 {
-    uint32_t seconds = hidden_ms / 1000 + (hidden_ms % 1000 != 0);
-
-    if (seconds == 0)
+    if (hidden_s == 0)
         return TVC_HIDDEN_DEFAULT_S;
-    return seconds < HIDDEN_MAX_S ? seconds : HIDDEN_MAX_S;
+    return hidden_s < HIDDEN_MAX_S ? hidden_s : HIDDEN_MAX_S;
 }
 
 int64_t tvc_keeper_pause_ms(uint32_t hidden_s, tavola_err err)

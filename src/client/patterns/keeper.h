@@ -50,7 +50,7 @@ int64_t tvc_keeper_pause_ms(uint32_t hidden_s, tavola_err err);
 /** For tests: pause so long between extensions, whatever hidden_s is.  Before the first keeper. */
 void tvc_keeper_set_pause_ms(int64_t pause_ms);
 
-/** Whole seconds for milliseconds, rounded up; the default for 0. */
-uint32_t tvc_hidden_seconds(uint32_t hidden_ms);
+/** The default for 0, and no more than the service allows. */
+uint32_t tvc_hidden_seconds(uint32_t hidden_s);
 
 #endif

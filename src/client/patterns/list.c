@@ -95,7 +95,7 @@ static tavola_err write_list(const lists *self, tavola_entity *entity, const tav
     if (err == TAVOLA_ERR_TOO_LARGE)
         return tvc_call_refuse(self->call, err,
                                "the list is too long for an entity: keep it in a blob "
-                               "(tavola_blob_list_add)");
+                               "(tavola_list_blob_add)");
     if (err && err != TAVOLA_ERR_NO_MEMORY)
         tvc_call_refuse(self->call, err, "%s", tavola_entity_error_text(entity));
     return err;

@@ -18,20 +18,6 @@ void tvc_pause(unsigned round)
     nanosleep(&pause, NULL);
 }
 
-bool tvc_is_absent(tavola_err err, const tavola_call *call)
-{
-    static const char *const places[] = {"TableNotFound", "ContainerNotFound", "QueueNotFound"};
-
-    if (err != TAVOLA_ERR_NOT_FOUND)
-        return false;
-
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (strcmp(tavola_call_code(call), places[i]) == 0)
-            return false;
-    }
-    return true;
-}
-
 static const char *keep_key(tavola_entity *entity, const char *key)
 {
     size_t size = strlen(key) + 1;

@@ -29,16 +29,6 @@ enum {
 #define TVC_PRIMARY_ETAG "TavolaETag"
 
 /**
- * A call for a pattern: the caller's, or one of its own, because what a request answered decides
- * what comes next.  `own` lives on the caller's stack and is done with tvc_call_done.
- */
-static inline tavola_call *tvc_call_of(tavola_call *call, tavola_call *own)
-{
-    tvc_call_init(own);
-    return call ? call : own;
-}
-
-/**
  * The same for a pattern that decides by what it reads what to write or delete: until
  * tvc_writing_call_done, which is given both again, the call reads the primary alone.
  */
@@ -59,10 +49,6 @@ static inline void tvc_writing_call_done(tavola_call *call, tavola_call *own)
 
 /** Wait before the next round, for a random time that grows with the rounds. */
 void tvc_pause(unsigned round);
-
-/** Whether an answer says that there is no such entity or blob, in a table or container that
- * exists. */
-bool tvc_is_absent(tavola_err err, const tavola_call *call);
 
 /**
  * A copy of an entity under other keys and without an etag; NULL when there is no memory.  A key

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "client/client.h"
 #include "client/patterns/keeper.h"
+#include "client/table/table.h"
 
 enum {
     DEQUEUE_DEFAULT = 5,
@@ -32,10 +33,11 @@ struct tavola_worker {
 
 tavola_err tavola_worker_open(tavola_client *client, const char *queue, const char *poison_queue,
                               uint32_t dequeue_max, tavola_job_fn job, void *user,
-                              tavola_worker **ret_worker)
+                              tavola_call *call, tavola_worker **ret_worker)
 {
     if (job == NULL || ret_worker == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
+                               "there is no job, or no place for the worker: it is NULL");
 
     tavola_worker *worker = tvc_zalloc(sizeof *worker);
 
@@ -46,6 +48,11 @@ tavola_err tavola_worker_open(tavola_client *client, const char *queue, const ch
     worker->job = job;
     worker->user = user;
     worker->call = tavola_call_new();
+    if (worker->call && call) {
+        tvc_call_copy_options(worker->call, call);
+        tvc_call_end_at(worker->call, TVC_NO_END); /* that is how it is stopped */
+        worker->timeout_ms = call->total_timeout_ms;
+    }
 
     tavola_err err =
         worker->call ? tavola_queue_open(client, queue, &worker->queue) : TAVOLA_ERR_NO_MEMORY;
@@ -71,10 +78,10 @@ void tavola_worker_close(tavola_worker *worker)
     tvc_release(worker);
 }
 
-void tavola_worker_set_visibility_ms(tavola_worker *worker, uint32_t visibility_ms)
+void tavola_worker_set_hidden_s(tavola_worker *worker, uint32_t hidden_s)
 {
     if (worker)
-        worker->hidden_s = tvc_hidden_seconds(visibility_ms);
+        worker->hidden_s = tvc_hidden_seconds(hidden_s);
 }
 
 /*
@@ -191,7 +198,7 @@ static void run_job(tavola_worker *worker, tavola_message *message)
         return;
     }
 
-    err = worker->job(tavola_message_text(message), count, worker->user);
+    err = worker->job(worker->user, tavola_message_text(message), count);
     bool is_ours = tvc_keeper_stop(&keeper);
 
     if (err)
@@ -249,7 +256,7 @@ static void idle(const tavola_worker *worker, int64_t ms, int64_t until_ns)
 tavola_err tavola_worker_run(tavola_worker *worker, uint32_t for_ms)
 {
     if (worker == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_call_refuse(NULL, TAVOLA_ERR_INVALID, "there is no worker: it is NULL");
 
     bool has_time = for_ms != 0 && for_ms != UINT32_MAX;
     int64_t until_ns = has_time ? tv_clock_mono_ns() + (int64_t)for_ms * 1000000 : INT64_MAX;

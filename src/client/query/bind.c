@@ -20,29 +20,35 @@ static bool is_all_blank(tv_slice text)
     return text.len == 0;
 }
 
-/* Whether a text can be a filter as far as we look; *ret_depth is that of its parentheses. */
-static tavola_err check(const char *odata, unsigned *ret_depth)
+/* What a text that cannot be a filter fails by, as far as we look; NULL: nothing, and *ret_depth is
+ * that of its parentheses. */
+static tavola_filter *check(const char *odata, unsigned *ret_depth)
 {
     if (odata == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_filter_refused(TAVOLA_ERR_INVALID, "there is no text: it is NULL");
 
     tv_slice text = tv_slice_of(odata);
 
     if (text.len > TVC_FILTER_BYTES_MAX)
-        return TAVOLA_ERR_TOO_LARGE;
-    if (is_all_blank(text) || !tv_utf8_is_valid(text) || !tvc_filter_is_balanced(text, ret_depth))
-        return TAVOLA_ERR_INVALID;
-    return TAVOLA_OK;
+        return tvc_filter_failed(TAVOLA_ERR_TOO_LARGE);
+    if (is_all_blank(text))
+        return tvc_filter_refused(TAVOLA_ERR_INVALID, "the text of the filter is empty");
+    if (!tv_utf8_is_valid(text))
+        return tvc_filter_refused(TAVOLA_ERR_INVALID, "the text of the filter is not UTF-8");
+    if (!tvc_filter_is_balanced(text, ret_depth))
+        return tvc_filter_refused(TAVOLA_ERR_INVALID,
+                                  "a quote or a parenthesis of the filter has no end");
+    return NULL;
 }
 
 tavola_filter *tavola_filter_raw(const char *odata)
 {
     unsigned depth = 0;
     tvc_text text = {0};
-    tavola_err err = check(odata, &depth);
+    tavola_filter *failed = check(odata, &depth);
 
-    if (err)
-        return tvc_filter_failed(err);
+    if (failed)
+        return failed;
 
     tvc_text_add(&text, tv_slice_of(odata));
     return tvc_filter_of(&text, TVC_JOINT_NONE, depth);
@@ -55,46 +61,60 @@ static bool is_apart(char before, char after)
            (after == 0 || is_blank(after) || after == ')' || after == ',');
 }
 
-/* Write the text with its marks replaced. */
-static tavola_err write_bound(tvc_text *to, tv_slice text, const tavola_value *values, size_t count)
+static tavola_filter *bind_one(tvc_text *to, const tvc_piece *mark, tv_slice text, tv_slice rest,
+                               const tavola_value *value, size_t number)
+{
+    char before = mark->text.data > text.data ? mark->text.data[-1] : 0;
+
+    if (!is_apart(before, rest.len ? rest.data[0] : 0))
+        return tvc_filter_refused(TAVOLA_ERR_INVALID,
+                                  "question mark %zu is not apart from what is beside it", number);
+
+    tavola_err err = tvc_literal_write(to, value);
+
+    if (err == TAVOLA_OK || to->has_failed)
+        return NULL;
+    return tvc_filter_refused(err, "value %zu is %s", number, tvc_literal_fault(err, value));
+}
+
+/* Write the text with its marks replaced; what it fails by, or NULL. */
+static tavola_filter *write_bound(tvc_text *to, tv_slice text, const tavola_value *values,
+                                  size_t count)
 {
     tv_slice rest = text;
-    size_t used = 0;
+    tavola_filter *failed = NULL;
+    size_t marks = 0;
     tvc_piece piece;
 
-    while (tvc_piece_next(&rest, &piece)) {
-        tavola_err err = TAVOLA_OK;
-
-        if (piece.kind == TVC_PIECE_MARK) {
-            char before = piece.text.data > text.data ? piece.text.data[-1] : 0;
-
-            if (used == count || !is_apart(before, rest.len ? rest.data[0] : 0))
-                return TAVOLA_ERR_INVALID;
-            err = tvc_literal_write(to, &values[used++]);
-        } else {
+    while (failed == NULL && tvc_piece_next(&rest, &piece)) {
+        if (piece.kind != TVC_PIECE_MARK)
             tvc_text_add(to, piece.text);
-        }
-        if (err)
-            return err;
-        if (to->buf.len > TVC_FILTER_BYTES_MAX)
-            return TAVOLA_ERR_TOO_LARGE;
+        else if (++marks <= count)
+            failed = bind_one(to, &piece, text, rest, &values[marks - 1], marks);
+        if (failed == NULL && to->buf.len > TVC_FILTER_BYTES_MAX)
+            return tvc_filter_failed(TAVOLA_ERR_TOO_LARGE);
     }
-    return used == count ? TAVOLA_OK : TAVOLA_ERR_INVALID;
+    if (failed == NULL && marks != count)
+        failed = tvc_filter_refused(TAVOLA_ERR_INVALID,
+                                    "the filter has %zu question marks, and there are %zu values",
+                                    marks, count);
+    return failed;
 }
 
 tavola_filter *tavola_filter_bind(const char *text, const tavola_value *values, size_t count)
 {
     unsigned depth = 0;
     tvc_text bound = {0};
-    tavola_err err = check(text, &depth);
+    tavola_filter *failed = check(text, &depth);
 
-    if (err == TAVOLA_OK && values == NULL && count > 0)
-        err = TAVOLA_ERR_INVALID;
-    if (err == TAVOLA_OK)
-        err = write_bound(&bound, tv_slice_of(text), values, count);
-    if (err && !bound.has_failed) {
+    if (failed == NULL && values == NULL && count > 0)
+        failed = tvc_filter_refused(TAVOLA_ERR_INVALID, "there are no values: they are NULL");
+    if (failed == NULL)
+        failed = write_bound(&bound, tv_slice_of(text), values, count);
+    if (failed && !bound.has_failed) {
         tvc_text_done(&bound);
-        return tvc_filter_failed(err);
+        return failed;
     }
+    tavola_filter_free(failed);
     return tvc_filter_of(&bound, TVC_JOINT_NONE, depth);
 }

@@ -6,16 +6,20 @@
  */
 #include "client/query/filter.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/assert.h"
 #include "base/utf8.h"
 #include "client/key/after.h"
+#include "client/why.h"
 
 /* --- the whole filter --- */
 
 static tavola_filter failed_filters[] = {
-    {.error = TAVOLA_ERR_NO_MEMORY},
-    {.error = TAVOLA_ERR_INVALID},
-    {.error = TAVOLA_ERR_TOO_LARGE},
+    {.error = TAVOLA_ERR_NO_MEMORY, .is_shared = true},
+    {.error = TAVOLA_ERR_INVALID, .is_shared = true},
+    {.error = TAVOLA_ERR_TOO_LARGE, .is_shared = true},
 };
 
 enum { FAILED_COUNT = sizeof failed_filters / sizeof *failed_filters };
@@ -28,6 +32,28 @@ tavola_filter *tvc_filter_failed(tavola_err err)
         i++;
     tv_assert(i < FAILED_COUNT);
     return &failed_filters[i];
+}
+
+tavola_filter *tvc_filter_refused(tavola_err err, const char *format, ...)
+{
+    char line[300];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    (void)tvc_refuse(err, "%s", line);
+
+    tavola_filter *filter = tvc_alloc(sizeof *filter);
+    char *why = tvc_dup_text(line);
+
+    if (filter == NULL || why == NULL) {
+        tvc_release(filter);
+        tvc_release(why);
+        return tvc_filter_failed(err);
+    }
+    *filter = (tavola_filter){.error = err, .why = why};
+    return filter;
 }
 
 tavola_filter *tvc_filter_of(tvc_text *text, tvc_joint joint, unsigned depth)
@@ -60,7 +86,8 @@ tavola_filter *tvc_filter_copy(const tavola_filter *filter)
     tvc_text text = {0};
 
     if (filter->error)
-        return tvc_filter_failed(filter->error);
+        return filter->why ? tvc_filter_refused(filter->error, "%s", filter->why)
+                           : tvc_filter_failed(filter->error);
 
     tvc_text_add(&text, tvc_filter_slice(filter));
     return tvc_filter_of(&text, filter->joint, filter->depth);
@@ -68,9 +95,10 @@ tavola_filter *tvc_filter_copy(const tavola_filter *filter)
 
 void tavola_filter_free(tavola_filter *filter)
 {
-    if (filter == NULL || filter->error)
+    if (filter == NULL || filter->is_shared)
         return;
 
+    tvc_release(filter->why);
     tvc_text_done(&filter->text);
     tvc_release(filter);
 }
@@ -78,6 +106,20 @@ void tavola_filter_free(tavola_filter *filter)
 tavola_err tavola_filter_error(const tavola_filter *filter)
 {
     return filter ? filter->error : TAVOLA_ERR_NO_MEMORY;
+}
+
+const char *tavola_filter_error_text(const tavola_filter *filter)
+{
+    if (filter == NULL)
+        return "there is no filter: it is NULL, as it is when memory is short";
+    if (filter->error == TAVOLA_OK)
+        return "";
+    if (filter->why)
+        return filter->why;
+    return filter->error == TAVOLA_ERR_TOO_LARGE
+               ? "the filter is longer, or nested deeper, than can "
+                 "be sent"
+               : "there was no memory for the filter";
 }
 
 char *tavola_filter_text(const tavola_filter *filter)
@@ -120,6 +162,21 @@ bool tvc_filter_name_is_valid(tv_slice name)
     return !is_reserved(name);
 }
 
+/* What is wrong with a comparison that was not written. */
+static tavola_filter *refuse_comparison(tavola_err err, const char *name, tavola_cmp cmp,
+                                        const tavola_value *value)
+{
+    if (name == NULL)
+        return tvc_filter_refused(err, "the name of a property is NULL");
+    if (!tvc_filter_name_is_valid(tv_slice_of(name)))
+        return tvc_filter_refused(err, "\"%.64s\" cannot be the name of a property in a filter",
+                                  name);
+    if ((unsigned)cmp > TAVOLA_LE)
+        return tvc_filter_refused(err, "there is no comparison %d", (int)cmp);
+    return tvc_filter_refused(err, "%.255s is compared with %s", name,
+                              tvc_literal_fault(err, value));
+}
+
 static tavola_err write_comparison(tvc_text *text, const char *name, tavola_cmp cmp,
                                    const tavola_value *value)
 {
@@ -135,22 +192,15 @@ static tavola_err write_comparison(tvc_text *text, const char *name, tavola_cmp 
     return tvc_literal_write(text, value);
 }
 
-static tavola_filter *filter_or_error(tvc_text *text, tavola_err err, tvc_joint joint,
-                                      unsigned depth)
-{
-    if (err == TAVOLA_OK || text->has_failed)
-        return tvc_filter_of(text, joint, depth);
-
-    tvc_text_done(text);
-    return tvc_filter_failed(err);
-}
-
 tavola_filter *tavola_where(const char *name, tavola_cmp cmp, tavola_value value)
 {
     tvc_text text = {0};
     tavola_err err = write_comparison(&text, name, cmp, &value);
 
-    return filter_or_error(&text, err, TVC_JOINT_NONE, 0);
+    if (err == TAVOLA_OK || text.has_failed)
+        return tvc_filter_of(&text, TVC_JOINT_NONE, 0);
+    tvc_text_done(&text);
+    return refuse_comparison(err, name, cmp, &value);
 }
 
 static tavola_value string_value(tv_slice text)
@@ -170,7 +220,8 @@ tavola_filter *tavola_where_prefix(const char *name, const char *prefix)
     bool has_after;
 
     if (name == NULL || prefix == NULL || !tv_utf8_is_valid(tv_slice_of(prefix)))
-        return tvc_filter_failed(TAVOLA_ERR_INVALID);
+        return tvc_filter_refused(TAVOLA_ERR_INVALID,
+                                  "the name or the prefix is NULL, or the prefix is not UTF-8");
 
     has_after = tvc_add_after(&after, tv_slice_of(prefix), is_key_name(name));
     if (after.has_failed) {
@@ -192,7 +243,10 @@ tavola_filter *tavola_where_prefix(const char *name, const char *prefix)
         tvc_text_add_char(&text, ')');
     }
     tvc_text_done(&after);
-    return filter_or_error(&text, err, has_after ? TVC_JOINT_AND : TVC_JOINT_NONE, has_after);
+    if (err == TAVOLA_OK || text.has_failed)
+        return tvc_filter_of(&text, has_after ? TVC_JOINT_AND : TVC_JOINT_NONE, has_after);
+    tvc_text_done(&text);
+    return refuse_comparison(err, name, TAVOLA_GE, &from);
 }
 
 /* --- joining --- */
@@ -228,12 +282,16 @@ static tavola_filter *check_limits(tavola_filter *filter)
 static tavola_filter *join(tavola_filter *a, tavola_filter *b, tvc_joint joint, tv_slice word)
 {
     if (a == NULL || b == NULL || a->error || b->error || a == b) {
-        tavola_err err = a && a->error ? a->error : b && b->error ? b->error : TAVOLA_ERR_INVALID;
+        tavola_filter *failed = a && a->error ? a : b && b->error ? b : NULL;
 
-        tavola_filter_free(a);
-        if (a != b)
+        if (a != failed)
+            tavola_filter_free(a);
+        if (b != failed && b != a)
             tavola_filter_free(b);
-        return tvc_filter_failed(err);
+        return failed ? failed
+                      : tvc_filter_refused(TAVOLA_ERR_INVALID,
+                                           "two filters are joined of which one is NULL, or both "
+                                           "are the same");
     }
 
     bool is_flat = b->joint == joint;
@@ -270,7 +328,7 @@ tavola_filter *tavola_or(tavola_filter *a, tavola_filter *b)
 tavola_filter *tavola_not(tavola_filter *a)
 {
     if (a == NULL)
-        return tvc_filter_failed(TAVOLA_ERR_INVALID);
+        return tvc_filter_refused(TAVOLA_ERR_INVALID, "there is no filter to negate: it is NULL");
     if (a->error)
         return a;
 

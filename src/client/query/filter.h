@@ -18,6 +18,8 @@ typedef enum tvc_joint { TVC_JOINT_NONE, TVC_JOINT_AND, TVC_JOINT_OR } tvc_joint
 
 struct tavola_filter {
     tavola_err error;
+    char *why;      /* with an error: one line for people, or NULL */
+    bool is_shared; /* one of tvc_filter_failed */
     tvc_joint joint;
     unsigned depth; /* of its parentheses */
     tvc_text text;  /* complete, unless there is an error */
@@ -29,6 +31,10 @@ struct tavola_filter {
  * like any other.
  */
 tavola_filter *tvc_filter_failed(tavola_err err);
+
+/** A filter that has failed and says why; one that only has failed when there is no memory. */
+tavola_filter *tvc_filter_refused(tavola_err err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /** A filter of a text, which it takes over: one that has failed when the text has, or is too long.
  */
@@ -45,6 +51,9 @@ bool tvc_filter_name_is_valid(tv_slice name);
 
 /** Append a value as a literal.  INVALID for what has no literal. */
 tavola_err tvc_literal_write(tvc_text *text, const tavola_value *value);
+
+/** What is wrong with a value that was not written: "a String that is NULL". */
+const char *tvc_literal_fault(tavola_err err, const tavola_value *value);
 
 /**
  * The parts of a filter's text that must be told apart by whoever changes it: strings, and the

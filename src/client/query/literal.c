@@ -117,3 +117,21 @@ tavola_err tvc_literal_write(tvc_text *text, const tavola_value *value)
     }
     return TAVOLA_ERR_INVALID;
 }
+
+const char *tvc_literal_fault(tavola_err err, const tavola_value *value)
+{
+    if (err == TAVOLA_ERR_TOO_LARGE)
+        return "longer than a filter can be";
+    if (err == TAVOLA_ERR_NO_MEMORY)
+        return "more than there is memory for";
+    switch (value->type) {
+    case TAVOLA_STRING:
+        return value->as.ptr ? "a String that is not UTF-8" : "a String that is NULL";
+    case TAVOLA_BINARY:
+        return "a Binary that is NULL";
+    case TAVOLA_DATETIME:
+        return "a time outside of the years 1 to 9999";
+    default:
+        return "a value without a type";
+    }
+}

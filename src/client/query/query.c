@@ -1,12 +1,15 @@
 /* Queries: what is asked for, and how it is written into a URL. */
 #include "client/query/query.h"
 
+#include <stdio.h>
+
 #include "client/query/filter.h"
 
 enum { PAGE_MAX = 1000, NAMES_MAX = 252 };
 
 struct tavola_query {
-    tavola_err error;      /* the first */
+    tavola_err error; /* the first, of which `why` says more */
+    char why[160];
     tavola_filter *filter; /* or NULL */
     char *select;          /* names of the application with commas between them; NULL: all */
     bool is_keys_only;
@@ -20,10 +23,12 @@ struct tavola_query {
  */
 static tavola_query no_memory_query = {.error = TAVOLA_ERR_NO_MEMORY, .limit = UINT64_MAX};
 
-static void fail(tavola_query *query, tavola_err err)
+static void fail(tavola_query *query, tavola_err err, const char *why)
 {
-    if (query->error == TAVOLA_OK)
-        query->error = err;
+    if (query->error)
+        return;
+    query->error = err;
+    snprintf(query->why, sizeof query->why, "%s", why);
 }
 
 tavola_query *tavola_query_new(tavola_filter *filter)
@@ -35,7 +40,8 @@ tavola_query *tavola_query_new(tavola_filter *filter)
         return &no_memory_query;
     }
     query->filter = filter;
-    query->error = filter ? filter->error : TAVOLA_OK;
+    if (filter && filter->error)
+        fail(query, filter->error, tavola_filter_error_text(filter));
     query->limit = UINT64_MAX;
     return query;
 }
@@ -65,7 +71,7 @@ static bool is_listed(tv_slice list, tv_slice name)
 #define SYSTEM_NAMES "PartitionKey,RowKey,Timestamp"
 
 /* Names once each, without those that every $select has. */
-static tavola_err join_names(const char *const *names, char **ret_joined)
+static tavola_err join_names(const char *const *names, char **ret_joined, char why[160])
 {
     tvc_text text = {0};
     size_t count = 0;
@@ -75,12 +81,14 @@ static tavola_err join_names(const char *const *names, char **ret_joined)
 
         if (!tvc_filter_name_is_valid(name)) {
             tvc_text_done(&text);
+            snprintf(why, 160, "\"%.64s\" cannot be selected: it is no name of a property", *names);
             return TAVOLA_ERR_INVALID;
         }
         if (is_listed(TV_LIT(SYSTEM_NAMES), name) || is_listed(tvc_text_slice(&text), name))
             continue;
         if (++count > NAMES_MAX) {
             tvc_text_done(&text);
+            snprintf(why, 160, "an entity has at most %d properties to select", NAMES_MAX);
             return TAVOLA_ERR_INVALID;
         }
         if (text.buf.len)
@@ -93,15 +101,15 @@ static tavola_err join_names(const char *const *names, char **ret_joined)
 
 void tavola_query_select(tavola_query *query, const char *const *names)
 {
-    char *joined = NULL;
+    char *joined = NULL, why[sizeof query->why] = "there is no memory";
 
     if (query == NULL || query->error)
         return;
     if (names) {
-        tavola_err err = join_names(names, &joined);
+        tavola_err err = join_names(names, &joined, why);
 
         if (err) {
-            fail(query, err);
+            fail(query, err, why);
             return;
         }
     }
@@ -113,8 +121,8 @@ void tavola_query_set_page_size(tavola_query *query, uint32_t entities_max)
 {
     if (query == NULL || query->error)
         return;
-    if (entities_max == 0 || entities_max > PAGE_MAX)
-        fail(query, TAVOLA_ERR_INVALID);
+    if (entities_max > PAGE_MAX)
+        fail(query, TAVOLA_ERR_INVALID, "a page has at most 1,000 entities");
     else
         query->page_size = entities_max;
 }
@@ -123,10 +131,7 @@ void tavola_query_set_limit(tavola_query *query, uint64_t entities_max)
 {
     if (query == NULL || query->error)
         return;
-    if (entities_max == 0)
-        fail(query, TAVOLA_ERR_INVALID);
-    else
-        query->limit = entities_max;
+    query->limit = entities_max ? entities_max : UINT64_MAX;
 }
 
 /* --- for those who send it --- */
@@ -134,6 +139,11 @@ void tavola_query_set_limit(tavola_query *query, uint64_t entities_max)
 tavola_err tvc_query_error(const tavola_query *query)
 {
     return query ? query->error : TAVOLA_OK;
+}
+
+const char *tvc_query_why(const tavola_query *query)
+{
+    return query->why[0] ? query->why : "there was no memory for the query";
 }
 
 uint64_t tvc_query_limit(const tavola_query *query)
@@ -161,7 +171,7 @@ void tvc_query_select_also(tavola_query *query, const char *const *names)
     char *joined = tvc_text_take(&text);
 
     if (joined == NULL) {
-        fail(query, TAVOLA_ERR_NO_MEMORY);
+        fail(query, TAVOLA_ERR_NO_MEMORY, "there is no memory");
         return;
     }
     tvc_release(query->select);
@@ -243,6 +253,7 @@ static tavola_query *copy_of(const tavola_query *query, bool is_keys_only)
         return copy;
 
     copy->error = query->error;
+    memcpy(copy->why, query->why, sizeof copy->why);
     copy->page_size = query->page_size;
     copy->limit = query->limit;
     copy->is_keys_only |= query->is_keys_only;
@@ -277,6 +288,7 @@ tavola_query *tvc_query_narrow(const tavola_query *query, tavola_filter *filter)
         return NULL;
     }
     copy->filter = copy->filter ? tavola_and(filter, copy->filter) : filter;
-    fail(copy, tavola_filter_error(copy->filter));
+    if (copy->filter->error)
+        fail(copy, copy->filter->error, tavola_filter_error_text(copy->filter));
     return copy;
 }

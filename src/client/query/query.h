@@ -10,6 +10,9 @@
 /** NULL: the first error is returned by whoever uses it. */
 tavola_err tvc_query_error(const tavola_query *query);
 
+/** What is wrong with a query that has an error. */
+const char *tvc_query_why(const tavola_query *query);
+
 /**
  * Append "$filter=...&$select=...&$top=..." percent-encoded; nothing for a NULL query.  At most
  * `limit_left` entities are asked for, `UINT64_MAX` for no limit.  `extra` are more names for the

@@ -94,7 +94,7 @@ tavola_err tavola_message_update(tavola_queue *queue, tavola_message *message, c
 {
     tavola_err err = check_message(queue, message, call);
 
-    if (!err)
+    if (!err && hidden_s != TAVOLA_AT_ONCE)
         err = tvc_queue_check_hidden(call, hidden_s);
     if (!err && text)
         err = tvc_queue_check_text(call, text);
@@ -102,7 +102,8 @@ tavola_err tavola_message_update(tavola_queue *queue, tavola_message *message, c
         return err;
 
     tvc_message_update of;
-    tavola_op *op = tvc_message_update_op(queue, message, text, hidden_s, call, &of);
+    uint32_t seconds = hidden_s == TAVOLA_AT_ONCE ? 0 : hidden_s ? hidden_s : TVC_HIDDEN_S_DEFAULT;
+    tavola_op *op = tvc_message_update_op(queue, message, text, seconds, call, &of);
 
     if (op == NULL)
         return TAVOLA_ERR_NO_MEMORY;

@@ -55,15 +55,15 @@ static tavola_err check_get(tavola_queue *queue, uint32_t count, tavola_call *ca
 {
     if (queue == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "a queue is needed");
-    if (count < 1 || count > TVC_MESSAGES_MAX)
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "1 to 32 messages can be asked for");
+    if (count > TVC_MESSAGES_MAX)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "32 messages at most can be asked for");
     return TAVOLA_OK;
 }
 
 tavola_err tavola_messages_get(tavola_queue *queue, uint32_t count, uint32_t hidden_s,
                                tavola_call *call, tavola_messages **ret_messages)
 {
-    get of = {.count = count, .needs_receipts = true};
+    get of = {.count = count ? count : TVC_MESSAGES_MAX, .needs_receipts = true};
     tavola_err err = check_get(queue, count, call);
 
     if (!err)
@@ -125,7 +125,7 @@ tavola_err tavola_message_get(tavola_queue *queue, uint32_t hidden_s, tavola_cal
 tavola_err tavola_messages_peek(tavola_queue *queue, uint32_t count, tavola_call *call,
                                 tavola_messages **ret_messages)
 {
-    get of = {.count = count};
+    get of = {.count = count ? count : TVC_MESSAGES_MAX};
     tavola_err err = check_get(queue, count, call);
 
     if (!err && ret_messages == NULL)

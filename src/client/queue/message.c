@@ -1,6 +1,7 @@
 /* Messages as objects, and lists of them. */
 #include "base/base64.h"
 #include "client/queue/queue.h"
+#include "client/why.h"
 
 tavola_message *tavola_message_new(const char *id, const char *pop_receipt)
 {
@@ -40,7 +41,8 @@ const char *tavola_message_text(const tavola_message *message)
 tavola_err tavola_message_bytes(const tavola_message *message, void **ret_data, size_t *ret_size)
 {
     if (message == NULL || message->text == NULL || ret_data == NULL || ret_size == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID,
+                          "there is no message with a text, or no place for its bytes");
 
     tv_slice text = tv_slice_of(message->text);
     char *bytes = tvc_alloc(tv_base64_decoded_max(text.len) + 1);
@@ -50,7 +52,7 @@ tavola_err tavola_message_bytes(const tavola_message *message, void **ret_data, 
         return TAVOLA_ERR_NO_MEMORY;
     if (!tv_base64_decode(bytes, text, &len)) {
         tvc_release(bytes);
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the text of the message is not base64");
     }
     bytes[len] = '\0';
     *ret_data = bytes;

@@ -2,11 +2,13 @@
 #include "client/queue/queue.h"
 
 #include "base/number.h"
+#include "client/account/sas.h"
+#include "client/why.h"
 
 tavola_err tavola_queue_open(tavola_client *client, const char *name, tavola_queue **ret_queue)
 {
     if (ret_queue == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no place for the queue");
 
     tavola_queue *queue = tvc_zalloc(sizeof *queue);
 
@@ -135,4 +137,13 @@ tavola_err tavola_queue_clear(tavola_queue *queue, tavola_call *call)
     if (op)
         tvc_text_add_lit(&op->request.path, "/messages");
     return tvc_resource_run(op);
+}
+
+tavola_err tavola_queue_sas(tavola_queue *queue, const tavola_sas_options *options,
+                            char **ret_query)
+{
+    if (queue == NULL)
+        return refuse_no_queue(NULL);
+    return tvc_sas_make(TVC_SAS_QUEUE, queue->resource.client, queue->resource.name, NULL, options,
+                        ret_query);
 }

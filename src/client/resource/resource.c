@@ -1,6 +1,8 @@
 /* Queues and containers as a whole: open, create, delete, exists. */
 #include "client/resource/resource.h"
 
+#include "client/why.h"
+
 static bool is_alphanumeric(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -33,11 +35,16 @@ static bool is_special_container(tv_slice name)
 tavola_err tvc_resource_open(tvc_resource *resource, tavola_client *client, tv_service_kind service,
                              const char *name)
 {
+    const char *what = service == TV_SERVICE_BLOB ? "container" : "queue";
+
     if (client == NULL || name == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the client, or the name of the %s, is NULL", what);
     if (!is_name(tv_slice_of(name)) &&
         !(service == TV_SERVICE_BLOB && is_special_container(tv_slice_of(name))))
-        return TAVOLA_ERR_INVALID;
+        return tvc_refuse(TAVOLA_ERR_INVALID,
+                          "\"%.64s\" is no name of a %s: 3 to 63 small letters, digits and dashes, "
+                          "none at an end or beside another",
+                          name, what);
 
     char *copy = tvc_dup_text(name);
 
@@ -99,11 +106,12 @@ tavola_err tvc_op_confirm(tavola_op *op)
 
 tavola_err tvc_op_stay_unknown(tavola_op *op, const char *why)
 {
-    const char *last = op->call->message; /* what the last attempt said */
+    const char *last = op->call->message;    /* what the last attempt said */
     char line[2 * sizeof op->call->message]; /* which is cut there */
 
     snprintf(line, sizeof line, "%s%s%s%s", why, *last ? " (" : "", last, *last ? ")" : "");
     tvc_call_set_error(op->call, op->call->code, line);
+    tvc_keep_error(TAVOLA_ERR_UNKNOWN_OUTCOME, op->call->code, op->call->message);
     return TAVOLA_ERR_UNKNOWN_OUTCOME;
 }
 

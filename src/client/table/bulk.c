@@ -423,28 +423,41 @@ tavola_err tvc_bulk_open(tavola_table *table, uint32_t in_flight_max, tavola_bul
 }
 
 tavola_err tavola_bulk_open(tavola_table *table, uint32_t in_flight_max, tavola_bulk_fn failed,
-                            void *user, tavola_bulk **ret_bulk)
+                            void *user, tavola_call *call, tavola_bulk **ret_bulk)
 {
-    if (table == NULL || ret_bulk == NULL)
-        return TAVOLA_ERR_INVALID;
-    return tvc_bulk_open(table, in_flight_max, failed, user, NULL, ret_bulk);
+    tavola_err err = tvc_table_check(table, call);
+
+    if (err)
+        return err;
+    if (ret_bulk == NULL)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no place for the bulk");
+    return tvc_bulk_open(table, in_flight_max, failed, user, call, ret_bulk);
+}
+
+static tavola_err refuse_bulk(tavola_bulk *bulk)
+{
+    return tvc_call_refuse(bulk ? bulk->call : NULL, TAVOLA_ERR_INVALID,
+                           bulk ? "failed() must not use its bulk"
+                                : "there is no bulk: it is NULL");
 }
 
 tavola_err tavola_bulk_add(tavola_bulk *bulk, tavola_write write, const tavola_entity *entity,
                            const char *if_match)
 {
     if (bulk == NULL || bulk->is_calling)
-        return TAVOLA_ERR_INVALID;
+        return refuse_bulk(bulk);
 
-    tavola_err err = tvc_entity_check(entity, NULL);
+    const char *why = "";
+    tavola_err err = tvc_entity_check(entity, &why);
     tvc_batch_item item;
 
-    if (err == TAVOLA_OK)
-        err = tvc_batch_item_init(&item, write, entity, if_match);
+    if (err)
+        return tvc_call_refuse(bulk->call, err, "%s", why);
+    err = tvc_batch_item_init(&item, write, entity, if_match);
     if (err)
         return err;
 
-    err = tvc_batch_item_make_part(&item, bulk->table, NULL);
+    err = tvc_batch_item_make_part(&item, bulk->table, bulk->call);
     if (err == TAVOLA_OK) {
         size_t held = held_by(&item);
 
@@ -465,7 +478,7 @@ tavola_err tavola_bulk_close(tavola_bulk *bulk, uint64_t *ret_written, uint64_t 
 
     if (bulk) {
         if (bulk->is_calling)
-            return TAVOLA_ERR_INVALID;
+            return refuse_bulk(bulk);
         flush_all(bulk);
         written = bulk->written_count;
         failed = bulk->failed_count;

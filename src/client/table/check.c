@@ -51,5 +51,5 @@ tavola_err tvc_table_check_query(const tavola_query *query, tavola_call *call)
 {
     tavola_err err = query ? tvc_query_error(query) : TAVOLA_OK;
 
-    return err ? tvc_call_refuse(call, err, "the query was refused when it was built") : TAVOLA_OK;
+    return err ? tvc_call_refuse(call, err, "%s", tvc_query_why(query)) : TAVOLA_OK;
 }

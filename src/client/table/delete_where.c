@@ -60,11 +60,12 @@ tavola_err tavola_delete_where(tavola_table *table, tavola_filter *filter, tavol
 {
     tavola_err err = tvc_table_check(table, call);
 
-    if (err == TAVOLA_OK)
-        err = tavola_filter_error(filter);
+    if (err == TAVOLA_OK && tavola_filter_error(filter))
+        err = tvc_call_refuse(call, tavola_filter_error(filter), "%s",
+                              tavola_filter_error_text(filter));
     if (err) {
         tavola_filter_free(filter);
-        return tvc_call_refuse(call, err, "the filter, or the table, cannot be used");
+        return err;
     }
 
     tavola_query *query = tavola_query_new(filter);

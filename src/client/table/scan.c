@@ -65,7 +65,8 @@ void tvc_scan_send_ahead(tavola_scan *scan)
 tavola_err tavola_scan_next(tavola_scan *scan, const tavola_entity **ret_entity)
 {
     if (scan == NULL || ret_entity == NULL)
-        return TAVOLA_ERR_INVALID;
+        return tvc_call_refuse(NULL, TAVOLA_ERR_INVALID,
+                               "there is no scan, or no place for the entity");
     return scan->next(scan, ret_entity);
 }
 

@@ -56,7 +56,7 @@ static tavola_err make_round(tavola_table *table, const char *partition_key, con
 
     if (err)
         return err;
-    err = change(entity, user);
+    err = change(user, entity);
     if (err == TAVOLA_OK)
         err = write_changes(table, entity, call);
     tavola_entity_free(entity);

@@ -81,7 +81,10 @@ tavola_err tavola_delete(tavola_table *table, const char *partition_key, const c
 tavola_err tavola_delete_if_present(tavola_table *table, const char *partition_key,
                                     const char *row_key, tavola_call *call)
 {
-    tavola_err err = tavola_delete(table, partition_key, row_key, TAVOLA_ANY, call);
+    tavola_call own, *used = tvc_call_of(call, &own);
+    tavola_err err = tavola_delete(table, partition_key, row_key, TAVOLA_ANY, used);
+    bool is_absent = tvc_is_absent(err, used);
 
-    return err == TAVOLA_ERR_NOT_FOUND ? TAVOLA_OK : err;
+    tvc_call_done(&own);
+    return is_absent ? TAVOLA_OK : err;
 }

@@ -84,7 +84,7 @@ tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity)
     tavola_err err = TAVOLA_OK;
 
     if (load->bulk == NULL)
-        err = tavola_bulk_open(load->table, load->parallel, on_failed, load, &load->bulk);
+        err = tavola_bulk_open(load->table, load->parallel, on_failed, load, NULL, &load->bulk);
     if (err == TAVOLA_OK)
         err = tavola_bulk_add(load->bulk, writes[load->conflict], entity, NULL);
     if (err && !is_of_entity(err))

@@ -9,7 +9,7 @@
 
 static tavola_err send_for(xfer_pages *pages, const char *token)
 {
-    return tavola_start_page(pages->table, pages->query, token, NULL, NULL, &pages->ahead);
+    return tavola_start_page(pages->table, pages->query, token, NULL, NULL, NULL, &pages->ahead);
 }
 
 tool_exit xfer_pages_open(xfer_pages *pages, tool_run *run, tavola_table *table,

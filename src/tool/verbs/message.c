@@ -215,7 +215,8 @@ static tool_exit update(tool_run *run)
         exit = read_text(run, run->args[3], &text);
     if (!exit) {
         message = tavola_message_new(run->args[1], run->args[2]);
-        err = tavola_message_update(queue, message, text.at, (uint32_t)hidden, run->call);
+        err = tavola_message_update(queue, message, text.at,
+                                    hidden ? (uint32_t)hidden : TAVOLA_AT_ONCE, run->call);
         exit = err ? tool_fail(run, err, TEXT_RULE)
                    : tool_output_one(
                          run,

@@ -80,7 +80,7 @@ static tool_exit ping(tool_run *run)
         exit = tool_output_open(run, true, &output);
     if (exit)
         return exit;
-    tavola_call_set_retries(run->call, 0);
+    tavola_call_set_retries(run->call, UINT32_MAX);
     for (int service = TAVOLA_SERVICE_TABLE; service <= TAVOLA_SERVICE_BLOB; service++) {
         if (!tavola_client_endpoint(client, (tavola_service)service))
             continue;

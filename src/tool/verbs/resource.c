@@ -48,29 +48,16 @@
                                           size_t count, tavola_call *call)                         \
     {                                                                                              \
         return tavola_##kind##_set_policies(resource, policies, count, call);                      \
+    }                                                                                              \
+    static tavola_err kind##_sas(void *resource, const tavola_sas_options *options,                \
+                                 char **ret_query)                                                 \
+    {                                                                                              \
+        return tavola_##kind##_sas(resource, options, ret_query);                                  \
     }
 
 WRAP(table)
 WRAP(queue)
 WRAP(container)
-
-static tavola_err table_sas(void *resource, tavola_client *client, const char *name,
-                            const tavola_sas_options *options, char **ret_query)
-{
-    return tavola_table_sas(resource, options, ret_query);
-}
-
-static tavola_err queue_sas(void *resource, tavola_client *client, const char *name,
-                            const tavola_sas_options *options, char **ret_query)
-{
-    return tavola_queue_sas(client, name, options, ret_query);
-}
-
-static tavola_err container_sas(void *resource, tavola_client *client, const char *name,
-                                const tavola_sas_options *options, char **ret_query)
-{
-    return tavola_container_sas(client, name, options, ret_query);
-}
 
 #define FUNCTIONS(kind)                                                                            \
     .open = kind##_open, .close = kind##_close, .create = kind##_create,                           \

@@ -23,8 +23,7 @@ typedef struct tool_kind {
     tavola_err (*get_policies)(void *resource, tavola_call *call, tavola_policies **ret_policies);
     tavola_err (*set_policies)(void *resource, const tavola_policy *policies, size_t count,
                                tavola_call *call);
-    tavola_err (*sas)(void *resource, tavola_client *client, const char *name,
-                      const tavola_sas_options *options, char **ret_query);
+    tavola_err (*sas)(void *resource, const tavola_sas_options *options, char **ret_query);
 } tool_kind;
 
 const tool_kind *tool_kind_of(const tool_run *run);

@@ -59,7 +59,7 @@ tool_exit tool_resource_sas(tool_run *run)
         exit = tool_resource(run, &resource);
     if (exit)
         return exit;
-    err = tool_kind_of(run)->sas(resource, run->clients[0], run->args[0], &options, &query);
+    err = tool_kind_of(run)->sas(resource, &options, &query);
     exit = tool_sas_print(run, err, query);
     tool_kind_of(run)->close(resource);
     return exit;
@@ -68,6 +68,7 @@ tool_exit tool_resource_sas(tool_run *run)
 static tool_exit blob_sas(tool_run *run)
 {
     tavola_sas_options options;
+    tavola_container *container = NULL;
     tavola_client *client;
     char *query = NULL;
     tool_exit exit = tool_sas_options(run, &options);
@@ -77,7 +78,10 @@ static tool_exit blob_sas(tool_run *run)
         exit = tool_client(run, &client);
     if (exit)
         return exit;
-    err = tavola_blob_sas(client, run->args[0], run->args[1], &options, &query);
+    err = tavola_container_open(client, run->args[0], &container);
+    if (!err)
+        err = tavola_blob_sas(container, run->args[1], &options, &query);
+    tavola_container_close(container);
     return tool_sas_print(run, err, query);
 }
 

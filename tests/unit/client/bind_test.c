@@ -65,8 +65,10 @@ TEST(refuses_values_that_cannot_be_bound)
 
     filter = tavola_filter_bind("A eq ?", &none, 1);
     assert_int_equal(tavola_filter_error(filter), TAVOLA_ERR_INVALID);
+    tavola_filter_free(filter);
     filter = tavola_filter_bind("A eq ?", NULL, 1);
     assert_int_equal(tavola_filter_error(filter), TAVOLA_ERR_INVALID);
+    tavola_filter_free(filter);
     memset(large, 'x', sizeof large - 1);
     filter = TAVOLA_BIND("A eq ?", string_of(large));
     assert_int_equal(tavola_filter_error(filter), TAVOLA_ERR_TOO_LARGE);

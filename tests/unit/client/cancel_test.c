@@ -342,7 +342,7 @@ TEST(waiting_for_a_connection_is_cut_short)
     waiting one;
 
     open_stand((script_answer)SILENCE, 1);
-    CHECK_CODE(tavola_start_get(s.table, "p", "r", NULL, NULL, &first), TAVOLA_OK);
+    CHECK_CODE(tavola_start_get(s.table, "p", "r", NULL, NULL, NULL, &first), TAVOLA_OK);
     CHECK(script_server_has_read(&s.server, 1));
     begin(&one, insert);
     usleep(10000); /* more often than not it waits by then */
@@ -361,10 +361,10 @@ TEST(a_started_write_that_is_cancelled_is_unknown_when_it_was_sent)
     tavola_op *sent = NULL, *waits = NULL;
 
     open_stand((script_answer)SILENCE, 1);
-    CHECK_CODE(tavola_start_write(s.table, TAVOLA_INSERT, s.entity, NULL, NULL, NULL, &sent),
+    CHECK_CODE(tavola_start_write(s.table, TAVOLA_INSERT, s.entity, NULL, NULL, NULL, NULL, &sent),
                TAVOLA_OK);
     CHECK(script_server_has_read(&s.server, 1));
-    CHECK_CODE(tavola_start_write(s.table, TAVOLA_INSERT, s.entity, NULL, NULL, NULL, &waits),
+    CHECK_CODE(tavola_start_write(s.table, TAVOLA_INSERT, s.entity, NULL, NULL, NULL, NULL, &waits),
                TAVOLA_OK);
     tavola_op_cancel(waits);
     CHECK_CODE(tavola_op_wait(waits, HOUR_MS), TAVOLA_ERR_CANCELLED);
@@ -380,8 +380,8 @@ TEST(closing_the_client_says_what_is_not_known)
     tavola_op *read = NULL, *write = NULL;
 
     open_stand((script_answer)SILENCE, 0);
-    CHECK_CODE(tavola_start_get(s.table, "p", "r", NULL, NULL, &read), TAVOLA_OK);
-    CHECK_CODE(tavola_start_write(s.table, TAVOLA_INSERT, s.entity, NULL, NULL, NULL, &write),
+    CHECK_CODE(tavola_start_get(s.table, "p", "r", NULL, NULL, NULL, &read), TAVOLA_OK);
+    CHECK_CODE(tavola_start_write(s.table, TAVOLA_INSERT, s.entity, NULL, NULL, NULL, NULL, &write),
                TAVOLA_OK);
     CHECK(script_server_has_read(&s.server, 2));
     tavola_client_close(s.client);
@@ -397,7 +397,7 @@ TEST(closing_the_client_says_what_is_not_known)
 
 static tavola_worker *worker;
 
-static tavola_err do_nothing(const char *message, uint32_t dequeue_count, void *user)
+static tavola_err do_nothing(void *user, const char *message, uint32_t dequeue_count)
 {
     (void)message, (void)dequeue_count, (void)user;
     return TAVOLA_OK;
@@ -415,7 +415,7 @@ static tavola_err work_for_a_moment(void)
 
 static void open_worker(void)
 {
-    CHECK_CODE(tavola_worker_open(s.client, "queue", "poison", 0, do_nothing, NULL, &worker),
+    CHECK_CODE(tavola_worker_open(s.client, "queue", "poison", 0, do_nothing, NULL, NULL, &worker),
                TAVOLA_OK);
 }
 

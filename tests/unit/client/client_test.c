@@ -88,7 +88,7 @@ TEST(missing_options_have_defaults)
     CHECK_INT(client->options.retry_delay_max_ms, 60000);
     CHECK_INT(client->options.connections_max, 32);
     CHECK(client->options.application == NULL && client->options.log == NULL);
-    CHECK_TEXT(tv_slice_of(client->user_agent), "tavola/1.0.0");
+    CHECK_TEXT(tv_slice_of(client->user_agent), "tavola/0.1.0");
     tavola_client_close(client);
 }
 
@@ -124,7 +124,7 @@ TEST(only_as_much_as_the_caller_knows_is_read)
         CHECK_INT(client->options.connect_timeout_ms, sizes[i].connect_timeout_ms);
         CHECK_INT(client->options.retry_max, sizes[i].retry_max);
         CHECK_TEXT(tv_slice_of(client->user_agent),
-                   sizes[i].has_application ? "app/1 tavola/1.0.0" : "tavola/1.0.0");
+                   sizes[i].has_application ? "app/1 tavola/0.1.0" : "tavola/0.1.0");
         tavola_client_close(client);
     }
     t_row = "";

@@ -76,7 +76,7 @@ TEST(writes_the_documented_bytes)
     check_hex(made, "Email", "b4ab53edabc66b298b7cfd757898941f06f40518ec59de05dd0a50dd17998d93");
     check_hex(made, "Note", "37e48232c20c3a3c721f7815a4cd1af4");
     check_hex(made, "City", "9b5e091d33ce47197e601427eb43fdc9");
-    check_string(made, TVC_CRYPTO_METADATA1, OWN_ENVELOPE(LIBRARY("tavola 1.0.0")));
+    check_string(made, TVC_CRYPTO_METADATA1, OWN_ENVELOPE(LIBRARY("tavola 0.1.0")));
     check_hex(made, TVC_CRYPTO_METADATA2,
               "bd3428fb57d6c4799ddeb05a0904203daf429c66ec1bea23680e89d274c6256e");
     tavola_entity_free(made);

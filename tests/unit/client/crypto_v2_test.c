@@ -10,7 +10,7 @@
     "{\"WrappedContentKey\":{\"KeyId\":\"local:key1\",\"EncryptedKey\":\"" wrapped                 \
     "\",\"Algorithm\":\"A256KW\"},\"EncryptionAgent\":{\"Protocol\":\"" protocol                   \
     "\",\"EncryptionAlgorithm\":\"AES_GCM_256\"},\"KeyWrappingMetadata\":{\"EncryptionLibrary\":"  \
-    "\"tavola 1.0.0\"}}"
+    "\"tavola 0.1.0\"}}"
 #define WRAPPED_2_0 "kWC+nzTOUdnZoos1loRMAuZI90TWijESE5fp/hK0o5yPgQbpJc4MLVVcZEmIfJJC"
 #define WRAPPED_2_1 "SHzw7yspUwPKg1k5vV2NRw6qYfYF9GzpuqiivETPocq500Yb4gr20kivh5En6h9X"
 

@@ -3,7 +3,9 @@
 
 #include "check.h"
 #include "client/account/connection.h"
+#include "client/blob/blob.h"
 #include "client/memory_faults.h"
+#include "client/queue/queue.h"
 #include "client/text.h"
 
 #define START INT64_C(639029088000000000)  /* 2026-01-02 */
@@ -16,6 +18,8 @@
 /* A client as far as signatures need one. */
 static tavola_client client;
 static tavola_table table = {.client = &client, .name = (char[]){"Employees"}};
+static tavola_queue queue = {{&client, TV_SERVICE_QUEUE, (char[]){"jobs"}}};
+static tavola_container container = {{&client, TV_SERVICE_BLOB, (char[]){"pics"}}};
 
 static int open_client(__attribute__((unused)) void **state)
 {
@@ -200,17 +204,17 @@ TEST(makes_signatures_for_the_other_kinds)
                 "devstoreaccount1\nrwdlacu\nbqt\nsco\n\n" SE "\n\n\n2019-02-02\n");
 
     options.permissions = "pr";
-    err = tavola_queue_sas(&client, "jobs", &options, &query);
+    err = tavola_queue_sas(&queue, &options, &query);
     check_query(err, query, "sv=2019-02-02" EXPIRY_QUERY "&sp=rp",
                 "rp\n\n" SE "\n/queue/devstoreaccount1/jobs\n\n\n\n2019-02-02");
 
     options.permissions = "lwr";
-    err = tavola_container_sas(&client, "pics", &options, &query);
+    err = tavola_container_sas(&container, &options, &query);
     check_query(err, query, "sv=2019-02-02&sr=c" EXPIRY_QUERY "&sp=rwl",
                 "rwl\n\n" SE "\n/blob/devstoreaccount1/pics\n\n\n\n2019-02-02\nc\n\n\n\n\n\n");
 
     options.permissions = "dcar";
-    err = tavola_blob_sas(&client, "pics", "a b/c.png", &options, &query);
+    err = tavola_blob_sas(&container, "a b/c.png", &options, &query);
     check_query(err, query, "sv=2019-02-02&sr=b" EXPIRY_QUERY "&sp=racd",
                 "racd\n\n" SE
                 "\n/blob/devstoreaccount1/pics/a b/c.png\n\n\n\n2019-02-02\nb\n\n\n\n\n\n");
@@ -276,16 +280,15 @@ TEST(refuses_what_would_not_work_or_not_protect)
     CHECK_INT(tavola_account_sas(&client, "x", "o", &good, &query), TAVOLA_ERR_INVALID);
     CHECK_INT(tavola_account_sas(&client, NULL, "o", &good, &query), TAVOLA_ERR_INVALID);
     CHECK_INT(tavola_account_sas(&client, "t", "", &good, &query), TAVOLA_ERR_INVALID);
-    CHECK_INT(tavola_queue_sas(&client, "a/b", &good, &query), TAVOLA_ERR_INVALID);
-    CHECK_INT(tavola_queue_sas(&client, "", &good, &query), TAVOLA_ERR_INVALID);
-    CHECK_INT(tavola_container_sas(&client, NULL, &good, &query), TAVOLA_ERR_INVALID);
-    CHECK_INT(tavola_blob_sas(&client, "c", "", &good, &query), TAVOLA_ERR_INVALID);
-    CHECK_INT(tavola_blob_sas(&client, "c", "a\nb", &good, &query), TAVOLA_ERR_INVALID);
+    CHECK_INT(tavola_queue_sas(NULL, &good, &query), TAVOLA_ERR_INVALID);
+    CHECK_INT(tavola_container_sas(NULL, &good, &query), TAVOLA_ERR_INVALID);
+    CHECK_INT(tavola_blob_sas(&container, "", &good, &query), TAVOLA_ERR_INVALID);
+    CHECK_INT(tavola_blob_sas(&container, "a\nb", &good, &query), TAVOLA_ERR_INVALID);
 
     t_row = "options of another kind";
     other = good;
     other.start_pk = "a";
-    CHECK_INT(tavola_queue_sas(&client, "jobs", &other, &query), TAVOLA_ERR_INVALID);
+    CHECK_INT(tavola_queue_sas(&queue, &other, &query), TAVOLA_ERR_INVALID);
     other = good;
     other.policy_id = "reader";
     CHECK_INT(tavola_account_sas(&client, "t", "o", &other, &query), TAVOLA_ERR_INVALID);

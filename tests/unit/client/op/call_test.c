@@ -297,7 +297,7 @@ TEST(sends_what_every_request_has)
     static const char *const wanted[] = {
         "POST /account/People HTTP/1.1\r\n",
         "\r\nHost: 127.0.0.1:",
-        "\r\nUser-Agent: test/7 tavola/1.0.0\r\n",
+        "\r\nUser-Agent: test/7 tavola/0.1.0\r\n",
         "\r\nx-ms-version: 2019-02-02\r\n",
         "\r\nDataServiceVersion: 3.0;NetFx\r\n",
         "\r\nMaxDataServiceVersion: 3.0;NetFx\r\n",

@@ -24,7 +24,7 @@ typedef struct counts {
     bool frees_not; /* done leaves that to the test */
 } counts;
 
-static void count_done(tavola_op *op, void *user)
+static void count_done(void *user, tavola_op *op)
 {
     counts *all = user;
     tavola_err err = tavola_op_err(op);
@@ -227,7 +227,7 @@ typedef struct chain {
     int left, called;
 } chain;
 
-static void start_next(tavola_op *op, void *user)
+static void start_next(void *user, tavola_op *op)
 {
     chain *self = user;
 
@@ -445,7 +445,7 @@ TEST(a_closed_client_starts_nothing)
     script_server_stop(&server);
 }
 
-static void close_client(tavola_op *op, void *user)
+static void close_client(void *user, tavola_op *op)
 {
     tavola_op_free(op);
     tavola_client_close(user);
@@ -470,7 +470,7 @@ TEST(a_callback_may_close_the_client)
 
 static atomic_int called_elsewhere;
 
-static void count_elsewhere(tavola_op *op, void *user)
+static void count_elsewhere(void *user, tavola_op *op)
 {
     CHECK_CODE(tavola_op_err(op), TAVOLA_OK);
     tavola_op_free(op);

@@ -479,7 +479,7 @@ TEST(each_write_of_a_bulk_has_its_outcome)
 
         t_row = bulks[i].what;
         begin(&s, bulks[i].answers, bulks[i].count);
-        CHECK_CODE(tavola_bulk_open(s.table, 1, note, &told, &bulk), TAVOLA_OK);
+        CHECK_CODE(tavola_bulk_open(s.table, 1, note, &told, NULL, &bulk), TAVOLA_OK);
         CHECK_CODE(tavola_bulk_add(bulk, TAVOLA_INSERT, first, NULL), TAVOLA_OK);
         CHECK_CODE(tavola_bulk_add(bulk, TAVOLA_INSERT, second, NULL), TAVOLA_OK);
         CHECK_CODE(tavola_bulk_close(bulk, &written, &failed), TAVOLA_OK);

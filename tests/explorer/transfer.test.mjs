@@ -389,7 +389,8 @@ test('an entity that is there is a bad line, unless somebody says otherwise', as
   const page = await open({ expected: [/409/] });
   await importTable('There', [{ PartitionKey: 'p', RowKey: '1', N: 1 }]);
   const stored = async () =>
-    JSON.parse((await tool(['query', 'There', "RowKey eq '1'", '-o', 'ndjson'])).trim()).N;
+    JSON.parse((await tool(['query', 'There', '--where', "RowKey eq '1'", '-o', 'ndjson'])).trim())
+      .N;
   for (const [how, words, n] of [
     ['fail', '1 entity imported, 1 bad line', 1],
     ['insert', '0 entities imported, 2 were there already', 1],

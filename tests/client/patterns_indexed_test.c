@@ -1,13 +1,5 @@
 /* Intra-partition secondary indexes: an entity and its copies change together. */
-#include "patterns.h"
-
-static const char *const name_only[] = {"Name", NULL};
-static const tavola_index indexes[] = {
-    {"empid_", "RowKey", NULL}, {"email_", "Email", NULL}, {"badge_", "Badge", name_only}};
-
-enum { BY_ID, BY_EMAIL, BY_BADGE, INDEXES };
-
-static tavola_indexed *employees;
+#include "employees.h"
 
 static int open_indexed(void **state)
 {
@@ -31,57 +23,6 @@ static tavola_indexed *indexed_on(tavola_table *table)
 
     CHECK_OK(tavola_indexed_open(table, indexes, INDEXES, NULL, t.call, &indexed));
     return indexed;
-}
-
-static tavola_entity *employee(const char *id, const char *email, const char *badge)
-{
-    tavola_entity *entity = tavola_entity_new("Sales", id);
-
-    tavola_entity_set_string(entity, "Name", "Jun Cao");
-    tavola_entity_set_int32(entity, "Age", 34);
-    if (email)
-        tavola_entity_set_string(entity, "Email", email);
-    if (badge)
-        tavola_entity_set_string(entity, "Badge", badge);
-    return entity;
-}
-
-static tavola_err put_on(tavola_indexed *on, const char *id, const char *email, const char *badge)
-{
-    tavola_entity *entity = employee(id, email, badge);
-    tavola_err err = tavola_indexed_put(on, entity, t.call);
-
-    tavola_entity_free(entity);
-    return err;
-}
-
-static tavola_err put(const char *id, const char *email, const char *badge)
-{
-    return put_on(employees, id, email, badge);
-}
-
-static tavola_err delete (const char *id)
-{
-    return tavola_indexed_delete(employees, "Sales", id, TAVOLA_ANY, t.call);
-}
-
-static tavola_entity *get(int by, const char *value)
-{
-    tavola_entity *entity = NULL;
-    tavola_err err =
-        tavola_indexed_get(employees, indexes[by].property, "Sales", value, t.call, &entity);
-
-    if (err != TAVOLA_ERR_NOT_FOUND)
-        CHECK_OK(err);
-    return entity;
-}
-
-static bool has(int by, const char *value)
-{
-    tavola_entity *entity = get(by, value);
-
-    tavola_entity_free(entity);
-    return entity != NULL;
 }
 
 /* Whether the copy under a value is right, by the primary that it names. */
@@ -219,13 +160,6 @@ TEST(an_etag_is_a_condition_by_whichever_index_it_was_read)
         tavola_entity_free(first);
         tavola_entity_free(second);
     }
-}
-
-static tavola_err grow_older(void *user, tavola_entity *entity)
-{
-    (void)user;
-    tavola_entity_set_int32(entity, "Age", 99);
-    return TAVOLA_OK;
 }
 
 /* Such a write leaves the copies and their etags as they were. */

@@ -1,15 +1,8 @@
 /* Inter-partition secondary indexes: eventually the copies are equal to their primaries. */
 #include "clock.h"
-#include "patterns.h"
-
-static const char *const name_only[] = {"Name", NULL};
-static const tavola_index indexes[] = {
-    {"empid_", "RowKey", NULL}, {"email_", "Email", NULL}, {"badge_", "Badge", name_only}};
-
-enum { BY_ID, BY_EMAIL, BY_BADGE, INDEXES };
+#include "employees.h"
 
 static tavola_queue *queue;
-static tavola_indexed *employees;
 static char poison_name[63];
 
 static tavola_indexed *indexed_on(tavola_table *table, tavola_table *copies, tavola_queue *of_queue)
@@ -44,57 +37,6 @@ static int close_inter(void **state)
 }
 
 #define INTER_TEST(name) cmocka_unit_test_setup_teardown(name, open_inter, close_inter)
-
-static tavola_entity *employee(const char *id, const char *email, const char *badge)
-{
-    tavola_entity *entity = tavola_entity_new("Sales", id);
-
-    tavola_entity_set_string(entity, "Name", "Jun Cao");
-    tavola_entity_set_int32(entity, "Age", 34);
-    if (email)
-        tavola_entity_set_string(entity, "Email", email);
-    if (badge)
-        tavola_entity_set_string(entity, "Badge", badge);
-    return entity;
-}
-
-static tavola_err put_on(tavola_indexed *on, const char *id, const char *email, const char *badge)
-{
-    tavola_entity *entity = employee(id, email, badge);
-    tavola_err err = tavola_indexed_put(on, entity, t.call);
-
-    tavola_entity_free(entity);
-    return err;
-}
-
-static tavola_err put(const char *id, const char *email, const char *badge)
-{
-    return put_on(employees, id, email, badge);
-}
-
-static tavola_err delete (const char *id)
-{
-    return tavola_indexed_delete(employees, "Sales", id, TAVOLA_ANY, t.call);
-}
-
-static tavola_entity *get(int by, const char *value)
-{
-    tavola_entity *entity = NULL;
-    tavola_err err =
-        tavola_indexed_get(employees, indexes[by].property, "Sales", value, t.call, &entity);
-
-    if (err != TAVOLA_ERR_NOT_FOUND)
-        CHECK_OK(err);
-    return entity;
-}
-
-static bool has(int by, const char *value)
-{
-    tavola_entity *entity = get(by, value);
-
-    tavola_entity_free(entity);
-    return entity != NULL;
-}
 
 static uint64_t messages(void)
 {
@@ -255,13 +197,6 @@ TEST(an_etag_is_a_condition_by_whichever_index_it_was_read)
         tavola_entity_free(first);
         tavola_entity_free(second);
     }
-}
-
-static tavola_err grow_older(void *user, tavola_entity *entity)
-{
-    (void)user;
-    tavola_entity_set_int32(entity, "Age", 99);
-    return TAVOLA_OK;
 }
 
 TEST(a_plain_write_to_the_primary_is_not_lost_to_a_put_by_a_copy)

@@ -55,7 +55,6 @@ const spoken = (page, words) =>
     source => new RegExp(source).test(document.querySelector('#spoken').textContent),
     words.source,
   );
-/** Call a function of a file of the page. */
 /** The last minutes with traffic, as a zoom. */
 async function recent(page, minutes) {
   const { from, slots, grainS } = await traffic(page, 'measure=writes');

@@ -34,6 +34,13 @@ NO_ANSWER = "the pool does not answer"  # the last line of a start that has wait
 WAIT_S = 120  # for what must come: on a machine that is busy with other things too
 
 
+def has_stopped(pid):
+    """All threads: SIGSTOP is one thread's to take, and until that one runs the others go on."""
+    states = [stat.read_text().rpartition(")")[2].split()[0]
+              for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")]
+    return set(states) == {"T"}
+
+
 class Ceph:
     def __init__(self, folder, is_ours):
         self.folder, self.is_ours = pathlib.Path(folder), is_ours
@@ -117,6 +124,7 @@ class Ceph:
         try:
             for pid in pids:
                 os.kill(pid, signal.SIGSTOP)
+            assert until(lambda: all(map(has_stopped, pids))), "an OSD goes on after SIGSTOP"
             yield
         finally:
             for pid in pids:

@@ -41,6 +41,7 @@ import suite                                                                    
 import talk                                                                          # noqa: E402
 from match import BadTest, NoVariable                                                # noqa: E402
 from server import ACCOUNT, KEY, Server, pass_time                                              # noqa: E402
+from until import POLL_S, WAIT_S                                                      # noqa: E402
 
 WRONG_KEY = base64.b64encode(b"not the key of any account at all").decode("ascii")
 # The second account starts empty in every run and has two keys.
@@ -227,8 +228,14 @@ class Talk:
     def exchange(self, step):
         """Send what the step sends and compare the replies; None or what was wrong."""
         if step.kind == "request":
-            reply = self.send_request(step.value, step.sent)
-            return self.compare(step.wanted[0], reply, step.value.method != "HEAD")
+            deadline = time.monotonic() + WAIT_S
+            while True:
+                reply = self.send_request(step.value, step.sent)
+                trouble = self.compare(step.wanted[0], reply, step.value.method != "HEAD")
+                is_late = time.monotonic() > deadline
+                if not trouble or is_late or "again" not in step.value.options:
+                    return trouble
+                time.sleep(POLL_S)
         if step.kind == "raw":
             if self.raw:
                 self.raw.close()
@@ -421,7 +428,7 @@ class Talk:
         return None
 
 
-KNOWN_OPTIONS = {"SharedKey", "SharedKeyLite", "wrong key", "second key", "no authorization",
+KNOWN_OPTIONS = {"again", "SharedKey", "SharedKeyLite", "wrong key", "second key", "no authorization",
                  "second account", "host style", "Date only", "batch", "chunked"}
 
 

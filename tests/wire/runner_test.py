@@ -295,6 +295,14 @@ class Talks(unittest.TestCase):
         self.assertEqual(failed, 0, printed)
         self.assertIn(b'\r\nIf-Match: W/"x"\r\n', requests[1])
 
+    def test_a_request_is_sent_again_until_the_answer_is_the_wanted_one(self):
+        text = '> GET /t\n> (again)\n< 200 {"a":2}\n'
+        replies = [reply("200 OK", '{"a":1}'), reply("200 OK", '{"a":1}'),
+                   reply("200 OK", '{"a":2}')]
+        passed, failed, printed, requests = self.run_talk(text, *replies)
+        self.assertEqual((passed, failed, len(requests)), (1, 0, 3), printed)
+        self.assertEqual(self.run_talk(text.replace("> (again)\n", ""), *replies)[:2], (0, 1))
+
     def test_a_missing_variable_fails_its_exchange_alone(self):
         passed, failed, printed, _ = self.run_talk(
             "> GET /{x}\n< 200\n> GET /t\n< 200\n", reply("200 OK"))

@@ -1,6 +1,7 @@
 /* The log writer. */
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include "base/utf8.h"
 
 static tv_log_level threshold = TV_LOG_INFO;
+static int log_fd = STDERR_FILENO;
 
 static pthread_mutex_t ring_lock = PTHREAD_MUTEX_INITIALIZER;
 static tv_log_ring ring; /* guarded by ring_lock */
@@ -21,6 +23,24 @@ static const char *const level_names[] = {"debug", "info", "warn", "error", "off
 void tv_log_set_level(tv_log_level level)
 {
     threshold = level;
+}
+
+bool tv_log_open(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return false;
+    if (log_fd == STDERR_FILENO) {
+        log_fd = fd;
+        return true;
+    }
+
+    /* Lines that other threads write meanwhile go to the one or the other. */
+    bool ok = dup3(fd, log_fd, O_CLOEXEC) >= 0;
+
+    close(fd);
+    return ok;
 }
 
 bool tv_log_is_on(tv_log_level level)
@@ -177,7 +197,7 @@ void tv_log(tv_log_level level, const char *event, const char *format, ...)
     line.text[line.len++] = '\n';
 
     /* One write call, so that lines of several threads do not mix. */
-    ssize_t written = write(STDERR_FILENO, line.text, line.len);
+    ssize_t written = write(log_fd, line.text, line.len);
     (void)written;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The log: one line of logfmt per event on standard error,
+ * The log: one line of logfmt per event on standard error, or in a file,
  *
  *     time=2026-01-02T03:04:05.123Z level=info event=start port=10002 data=./data
  *
@@ -26,6 +26,12 @@ typedef enum tv_log_level {
 /** Lines below `level` are dropped.  Set once at start-up; the default is info. */
 void tv_log_set_level(tv_log_level level);
 bool tv_log_is_on(tv_log_level level);
+
+/**
+ * Log to the end of a file from now on; it is made for its owner alone.  False with errno.  The
+ * first time before there are other threads, and then again whenever the file may have been moved.
+ */
+bool tv_log_open(const char *path);
 
 /** "debug", "info", "warn", "error" or "off". */
 const char *tv_log_level_name(tv_log_level level);

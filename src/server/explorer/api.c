@@ -108,12 +108,10 @@ static void logout(tv_explorer *explorer, tv_request *req)
 
 /* --- what there is --- */
 
-static void add_endpoint(tv_buf *out, const tv_explorer *explorer, const char *name, int port,
-                         const char *account)
+static void add_endpoint(tv_buf *out, const char *name, const char *url, const char *account)
 {
     tv_json_name(out, name);
-    tv_buf_printf(out, "\"%s://%s:%d/%s\"", explorer->is_tls ? "https" : "http", explorer->host,
-                  port, account);
+    tv_buf_printf(out, "\"%s/%s\"", url, account);
 }
 
 static void hello(tv_explorer *explorer, tv_request *req)
@@ -136,9 +134,9 @@ static void hello(tv_explorer *explorer, tv_request *req)
         tv_json_text(out, "name", tv_slice_of(account->name));
         tv_json_bool(out, "isDevelopment", account->is_development);
         tv_json_open(out, "endpoints", '{');
-        add_endpoint(out, explorer, "blob", explorer->ports[0], account->name);
-        add_endpoint(out, explorer, "queue", explorer->ports[1], account->name);
-        add_endpoint(out, explorer, "table", explorer->ports[2], account->name);
+        add_endpoint(out, "blob", explorer->urls[0], account->name);
+        add_endpoint(out, "queue", explorer->urls[1], account->name);
+        add_endpoint(out, "table", explorer->urls[2], account->name);
         tv_buf_add_lit(out, "}}");
     }
     tv_buf_add_lit(out, "]}\n");

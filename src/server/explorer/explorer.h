@@ -28,9 +28,7 @@ typedef struct tv_explorer {
     tv_service *table, *queue, *blob;
     tv_facts *facts;     /* of the tables */
     const char *engine;  /* "rocksdb" */
-    int ports[3];        /* blob, queue, table */
-    const char *host;    /* in URLs, with brackets if it needs them */
-    bool is_tls;         /* of the services */
+    const char *urls[3]; /* blob, queue, table: "http://127.0.0.1:10000" */
     int64_t start_ticks; /* when the server started */
 
     /* Its own. */

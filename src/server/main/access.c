@@ -103,6 +103,11 @@ void tv_server_free_accounts(tv_server *server)
     }
 }
 
+static tv_tls_files files_of(const tv_config *config)
+{
+    return (tv_tls_files){config->cert, config->key, config->cert_password};
+}
+
 bool tv_server_open_tls(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -110,7 +115,7 @@ bool tv_server_open_tls(tv_server *server, char *reterr_text, size_t reterr_size
     if (config->cert == NULL)
         return true;
 
-    server->tls = tv_tls_new(config->cert, config->key, reterr_text, reterr_size);
+    server->tls = tv_tls_new(files_of(config), reterr_text, reterr_size);
     return server->tls != NULL;
 }
 
@@ -124,8 +129,11 @@ void tv_server_reload(tv_server *server)
     else
         tv_log(TV_LOG_ERROR, "reload", "what=accounts problem=\"%s\" note=\"the old ones stay\"",
                problem);
+    if (config->log_file && !tv_log_open(config->log_file))
+        tv_log(TV_LOG_ERROR, "reload", "what=log-file path=\"%s\" note=\"the old one stays\"",
+               config->log_file);
     if (server->tls &&
-        tv_tls_reload(server->tls, config->cert, config->key, problem, sizeof problem))
+        tv_tls_reload(server->tls, files_of(config), problem, sizeof problem))
         tv_log(TV_LOG_INFO, "reload", "certificate=\"%s\"", config->cert);
     else if (server->tls)
         tv_log(TV_LOG_ERROR, "reload", "what=certificate problem=\"%s\" note=\"the old one stays\"",

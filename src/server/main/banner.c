@@ -37,7 +37,11 @@ static bool is_for_this_machine(const char *host)
 /* Others can connect, but not with the key that the connection string shows. */
 static void print_whose_key_it_is(const tv_config *config, const tv_account *account)
 {
-    if (account->is_development && !config->allow_dev_account && !is_for_this_machine(config->host))
+    bool is_for_it_alone = is_for_this_machine(config->table_host) &&
+                           is_for_this_machine(config->queue_host) &&
+                           is_for_this_machine(config->blob_host);
+
+    if (account->is_development && !config->allow_dev_account && !is_for_it_alone)
         printf("This key is accepted from this machine alone: --allow-dev-account accepts it from "
                "others, too,\nand --accounts FILE is for keys of your own.\n");
 }
@@ -103,19 +107,90 @@ static void print_explorer(tv_server *server, const char *admin_host)
     printf("  Explorer http://%s:%d/#/login/%s\n", admin_host, server->admin_port, word);
 }
 
-void tv_server_print_ready(tv_server *server)
+/* --- the lines of Azurite, which scripts and test containers wait for --- */
+
+static bool speaks_as_azurite(const tv_config *config)
+{
+    return strncmp(config->banner, "azurite", strlen("azurite")) == 0;
+}
+
+/* The services of this banner, in Azurite's order: "azurite-table" speaks of tables alone. */
+static bool is_in_banner(const tv_config *config, int index)
+{
+    static const char *const suffixes[TV_SERVED_COUNT] = {
+        [TV_SERVED_BLOB] = "-blob", [TV_SERVED_QUEUE] = "-queue", [TV_SERVED_TABLE] = "-table"};
+    const char *suffix = config->banner + strlen("azurite");
+
+    return *suffix == '\0' || strcmp(suffix, suffixes[index]) == 0;
+}
+
+static const char *const azurite_titles[TV_SERVED_COUNT] = {
+    [TV_SERVED_BLOB] = "Blob", [TV_SERVED_QUEUE] = "Queue", [TV_SERVED_TABLE] = "Table"};
+
+static void print_azurite_ready(const tv_server *server)
+{
+    const int asked[TV_SERVED_COUNT] = {[TV_SERVED_BLOB] = server->config.blob_port,
+                                        [TV_SERVED_QUEUE] = server->config.queue_port,
+                                        [TV_SERVED_TABLE] = server->config.table_port};
+
+    for (int i = 0; i < TV_SERVED_COUNT; i++) {
+        const tv_served *service = &server->served[i];
+        char url[sizeof service->url];
+
+        if (!is_in_banner(&server->config, i))
+            continue;
+        tv_server_write_url(server, service, asked[i], url, sizeof url);
+        printf("Azurite %s service is starting at %s\n", azurite_titles[i], url);
+        printf("Azurite %s service is successfully listening at %s\n", azurite_titles[i],
+               service->url);
+    }
+    fflush(stdout);
+}
+
+static void print_azurite_end(const tv_config *config, const char *what)
+{
+    for (int i = 0; i < TV_SERVED_COUNT; i++) {
+        if (is_in_banner(config, i))
+            printf("Azurite %s service %s\n", azurite_titles[i], what);
+    }
+    fflush(stdout);
+}
+
+void tv_server_print_stopping(const tv_config *config)
+{
+    if (speaks_as_azurite(config))
+        print_azurite_end(config, "is closing...");
+}
+
+void tv_server_print_stopped(const tv_config *config)
+{
+    if (speaks_as_azurite(config))
+        print_azurite_end(config, "successfully closed");
+}
+
+int tv_server_print_failure(const tv_config *config, const char *problem)
+{
+    if (speaks_as_azurite(config)) {
+        fprintf(stderr, "Exit due to unhandled error: %s\n", problem);
+        return TV_EXIT_AS_AZURITE;
+    }
+    fprintf(stderr, "tavolad: %s\n", problem);
+    return TV_EXIT_USAGE;
+}
+
+/* --- our own --- */
+
+static void print_tavola_ready(tv_server *server)
 {
     const tv_config *config = &server->config;
     const tv_account *account = &server->accounts->list[0];
     const char *scheme = server->tls ? "https" : "http";
-    char host[80], admin_host[80];
+    char admin_host[80];
 
-    tv_server_bracket_host(config->host, host, sizeof host);
     tv_server_bracket_host(config->admin_host, admin_host, sizeof admin_host);
     printf("Tavola %s\n\n", TV_VERSION);
     for (int i = 0; i < TV_SERVED_COUNT; i++)
-        printf("  %-8s %s://%s:%d/%s\n", server->served[i].title, scheme, host,
-               server->served[i].port, account->name);
+        printf("  %-8s %s/%s\n", server->served[i].title, server->served[i].url, account->name);
     print_explorer(server, admin_host);
     printf("  Health   http://%s:%d/healthz\n", admin_host, server->admin_port);
     printf("  Metrics  http://%s:%d/metrics\n", admin_host, server->admin_port);
@@ -130,8 +205,7 @@ void tv_server_print_ready(tv_server *server)
     printf("\nConnection string:\nDefaultEndpointsProtocol=%s;AccountName=%s;AccountKey=%s;",
            scheme, account->name, account->is_development ? TV_DEVELOPMENT_KEY : "<your key>");
     for (int i = 0; i < TV_SERVED_COUNT; i++)
-        printf("%s=%s://%s:%d/%s;", server->served[i].key, scheme, host, server->served[i].port,
-               account->name);
+        printf("%s=%s/%s;", server->served[i].key, server->served[i].url, account->name);
     printf("\n");
 
     bool is_simple = account->is_development && is_where_emulators_are(server);
@@ -143,4 +217,12 @@ void tv_server_print_ready(tv_server *server)
     print_tool(is_simple);
     printf("Ctrl-C ends it.\n");
     fflush(stdout);
+}
+
+void tv_server_print_ready(tv_server *server)
+{
+    if (speaks_as_azurite(&server->config))
+        print_azurite_ready(server);
+    else
+        print_tavola_ready(server);
 }

@@ -2,6 +2,7 @@
 #include "server/main/config.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 
 #include "base/assert.h"
 #include "base/number.h"
@@ -23,6 +24,9 @@ static const flag_spec options[] = {
     {"data", TEXT, FIELD(data), 0, 0, "DIR", "where everything is stored (./data)"},
     {"host", TEXT, FIELD(host), 0, 0, "ADDR",
      "address of the services (127.0.0.1); localhost: ::1, too"},
+    {"table-host", TEXT, FIELD(table_host), 0, 0, "ADDR", "of the table service alone (--host)"},
+    {"queue-host", TEXT, FIELD(queue_host), 0, 0, "ADDR", "of the queue service alone (--host)"},
+    {"blob-host", TEXT, FIELD(blob_host), 0, 0, "ADDR", "of the blob service alone (--host)"},
     {"table-port", NUMBER, FIELD(table_port), 0, 65535, "N", "table service (10002)"},
     {"queue-port", NUMBER, FIELD(queue_port), 0, 65535, "N", "queue service (10001)"},
     {"blob-port", NUMBER, FIELD(blob_port), 0, 65535, "N", "blob service (10000)"},
@@ -94,12 +98,19 @@ static const flag_spec options[] = {
     {"emulate-retry-after", TEXT, FIELD(emulate_retry_after), 0, 0, "on|off",
      "with targets: whether a refusal has Retry-After (on)"},
     {"cert", TEXT, FIELD(cert), 0, 0, "FILE",
-     "certificate chain (PEM): serve HTTPS too; with --key"},
+     "certificate chain (PEM), with --key: serve HTTPS too; or both in one PKCS#12\n"
+     "                            file (.pfx), whose password is in TAVOLA_CERT_PASSWORD"},
     {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},
     {"https-only", SWITCH, FIELD(https_only), 0, 0, NULL,
      "refuse plain HTTP, which is served on the same port otherwise"},
+    {"path-style", SWITCH, FIELD(path_style), 0, 0, NULL,
+     "the account is in the path, whatever the host is called"},
     {"access-log", SWITCH, FIELD(access_log), 0, 0, NULL, "log every request"},
     {"log-level", TEXT, FIELD(log_level), 0, 0, "L", "debug, info, warn, error or off (info)"},
+    {"log-file", TEXT, FIELD(log_file), 0, 0, "FILE", "log there (standard error)"},
+    {"banner", TEXT, FIELD(banner), 0, 0, "NAME",
+     "what is printed at start and end: tavola; azurite, the lines of Azurite, or\n"
+     "                            azurite-blob, -queue, -table (tavola)"},
     {"verify", SWITCH, FIELD(verify), 0, 0, NULL,
      "read all of a store that no server has open and compare it with itself;\n"
      "                            changes nothing; exit code 0, or 3 when something is damaged"},
@@ -121,6 +132,7 @@ static const tv_config defaults = {
     .admin_port = 10003,
     .engine = "rocksdb",
     .log_level = "info",
+    .banner = "tavola",
     .query_timeout_ms = 5000,
     .emulate_retry_after = "on",
     .disk_reserve_mb = 512,
@@ -262,6 +274,45 @@ static bool check_host(const char **host, const char **ret_too, const char *sour
     return false;
 }
 
+/* Services are where --host says, but for those that have an address of their own. */
+static bool check_hosts(tv_config *config, char *reterr_text, size_t reterr_size)
+{
+    const struct {
+        const char **host, **too, *source;
+    } rows[] = {
+        {&config->host, &config->host_too, "--host"},
+        {&config->table_host, &config->table_host_too, "--table-host"},
+        {&config->queue_host, &config->queue_host_too, "--queue-host"},
+        {&config->blob_host, &config->blob_host_too, "--blob-host"},
+        {&config->admin_host, &config->admin_host_too, "--admin-host"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (*rows[i].host == NULL) {
+            *rows[i].host = config->host;
+            *rows[i].too = config->host_too;
+        } else if (!check_host(rows[i].host, rows[i].too, rows[i].source, reterr_text,
+                               reterr_size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_banner(const tv_config *config, char *reterr_text, size_t reterr_size)
+{
+    static const char *const names[] = {"tavola", "azurite", "azurite-blob", "azurite-queue",
+                                        "azurite-table"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(config->banner, names[i]) == 0)
+            return true;
+    }
+    snprintf(reterr_text, reterr_size, "--banner does not know '%.40s'; --help lists what it knows",
+             config->banner);
+    return false;
+}
+
 static bool check_engine(const tv_config *config, char *reterr_text, size_t reterr_size)
 {
     bool is_rados = strcmp(config->engine, "rados") == 0;
@@ -379,9 +430,8 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
         !check_trace(config, reterr_text, reterr_size) ||
         !parse_test_values(config, reterr_text, reterr_size))
         return false;
-    if (!check_host(&config->host, &config->host_too, "--host", reterr_text, reterr_size) ||
-        !check_host(&config->admin_host, &config->admin_host_too, "--admin-host", reterr_text,
-                    reterr_size))
+    if (!check_hosts(config, reterr_text, reterr_size) ||
+        !check_banner(config, reterr_text, reterr_size))
         return false;
     if (strcmp(config->emulate_retry_after, "on") != 0 &&
         strcmp(config->emulate_retry_after, "off") != 0) {
@@ -389,12 +439,13 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
                  config->emulate_retry_after);
         return false;
     }
-    if ((config->cert == NULL) != (config->key == NULL)) {
-        snprintf(reterr_text, reterr_size, "--cert and --key go together");
+    config->cert_password = getenv("TAVOLA_CERT_PASSWORD");
+    if (config->key && config->cert == NULL) {
+        snprintf(reterr_text, reterr_size, "--key needs --cert");
         return false;
     }
     if (config->https_only && config->cert == NULL) {
-        snprintf(reterr_text, reterr_size, "--https-only needs --cert and --key");
+        snprintf(reterr_text, reterr_size, "--https-only needs --cert");
         return false;
     }
     return true;

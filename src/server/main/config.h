@@ -32,7 +32,9 @@ typedef struct tv_config {
     const char *data;
     const char *host;
     const char *admin_host;
+    const char *table_host, *queue_host, *blob_host; /* where they differ from `host` */
     const char *host_too, *admin_host_too; /* the other loopback address, of localhost; or NULL */
+    const char *table_host_too, *queue_host_too, *blob_host_too;
     const char *admin_name;                /* or NULL */
     int table_port, queue_port, blob_port, admin_port;
     int threads;          /* network threads; 0: one per core */
@@ -43,7 +45,10 @@ typedef struct tv_config {
     const char *ceph_conf, *ceph_user, *pool; /* of --engine rados, or NULL */
     int pool_reserve_percent;
     const char *log_level;
-    const char *cert, *key; /* PEM files, or NULL */
+    const char *log_file;   /* or NULL: standard error */
+    const char *banner;     /* what is printed at start and end: see server.h */
+    const char *cert, *key; /* PEM files, or NULL; a PKCS#12 file has no `key` */
+    const char *cert_password; /* of that, from the environment alone */
     int query_timeout_ms;
     int disk_reserve_mb;
     int cache_mb;
@@ -55,6 +60,7 @@ typedef struct tv_config {
     bool https_only;
     bool allow_dev_account;
     bool drop_damaged_log;
+    bool path_style;
     bool no_explorer;
     bool no_sweep;
     bool test_points;

@@ -1,7 +1,9 @@
 /* tavolad: read the flags, start, wait for a signal, stop. */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -9,8 +11,7 @@
 #include "base/log.h"
 #include "server/main/server.h"
 #include "server/verify/verify.h"
-
-enum { EXIT_USAGE = 2 };
+#include "services/service/endpoint.h"
 
 /* As many connections as the system allows. */
 static void raise_file_limit(void)
@@ -55,10 +56,9 @@ int main(int argc, char **argv)
 
     change_hangup(SIG_BLOCK);
     umask(077); /* what is stored is for the owner alone */
-    if (!tv_config_parse(&config, argc, argv, problem, sizeof problem)) {
-        fprintf(stderr, "tavolad: %s\n", problem);
-        return EXIT_USAGE;
-    }
+    if (!tv_config_parse(&config, argc, argv, problem, sizeof problem))
+        return tv_server_print_failure(&config, problem);
+
     if (config.help) {
         tv_config_print_help();
         return 0;
@@ -74,14 +74,21 @@ int main(int argc, char **argv)
     if (!tv_log_level_parse(tv_slice_of(config.log_level), &level)) {
         fprintf(stderr, "tavolad: --log-level is debug, info, warn, error or off, not '%.40s'\n",
                 config.log_level);
-        return EXIT_USAGE;
+        return TV_EXIT_USAGE;
     }
     tv_log_set_level(level);
+    if (config.log_file && !tv_log_open(config.log_file)) {
+        snprintf(problem, sizeof problem, "cannot write --log-file %s: %s", config.log_file,
+                 strerror(errno));
+        return tv_server_print_failure(&config, problem);
+    }
+    if (config.path_style)
+        tv_endpoint_ignore_hosts();
     raise_file_limit();
     if (config.verify && strcmp(config.engine, "rocksdb") != 0) {
         fprintf(stderr, "tavolad: --verify has nothing to look at with --engine %s\n",
                 config.engine);
-        return EXIT_USAGE;
+        return TV_EXIT_USAGE;
     }
     if (config.verify) {
         change_hangup(SIG_UNBLOCK); /* it ends with its terminal */
@@ -91,10 +98,9 @@ int main(int argc, char **argv)
     sigset_t signals = block_signals();
     tv_server *server = tv_server_open(&config, problem, sizeof problem);
 
-    if (server == NULL) {
-        fprintf(stderr, "tavolad: %s\n", problem);
-        return EXIT_USAGE;
-    }
+    if (server == NULL)
+        return tv_server_print_failure(&config, problem);
+
     tv_background heap_keeper;
     int signal_number;
 
@@ -104,6 +110,8 @@ int main(int argc, char **argv)
     while (sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP)
         tv_server_reload(server);
     tv_background_done(&heap_keeper);
+    tv_server_print_stopping(&config);
     tv_server_stop(server);
+    tv_server_print_stopped(&config);
     return 0;
 }

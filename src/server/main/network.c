@@ -45,12 +45,13 @@ bool tv_server_share_files(tv_server *server, char *reterr_text, size_t reterr_s
     }
     server->engine_files = files / 2 < ENGINE_FILES_MAX ? files / 2 : ENGINE_FILES_MAX;
 
-    int served = TV_SERVED_COUNT * (config->host_too ? 2 : 1);
+    int served = TV_SERVED_COUNT + (config->table_host_too != NULL) +
+                 (config->queue_host_too != NULL) + (config->blob_host_too != NULL);
     int left = files - server->engine_files - OTHER_FILES - TV_ADMIN_CONNECTIONS_MAX -
                served * FILES_PER_LOOP * loops;
 
     /* Every service may have as many; a client of blobs also has a file of data open. */
-    left /= served + served / TV_SERVED_COUNT;
+    left /= served + 1 + (config->blob_host_too != NULL);
     if (left < loops)
         left = loops;
     if (config->max_connections == 0)
@@ -137,6 +138,22 @@ static bool fail_to_listen(const char *host, int port, const char *flag, char *t
     return false;
 }
 
+void tv_server_bracket_host(const char *host, char *ret_text, size_t size)
+{
+    bool is_v6 = strchr(host, ':') != NULL;
+
+    snprintf(ret_text, size, is_v6 ? "[%s]" : "%s", host);
+}
+
+void tv_server_write_url(const tv_server *server, const tv_served *service, int port, char *ret_url,
+                         size_t size)
+{
+    char host[80];
+
+    tv_server_bracket_host(service->host, host, sizeof host);
+    snprintf(ret_url, size, "%s://%s:%d", server->tls ? "https" : "http", host, port);
+}
+
 static bool open_served(tv_server *server, tv_served *service, int index, const char *host,
                         char *reterr_text, size_t reterr_size)
 {
@@ -175,10 +192,11 @@ bool tv_server_open_listeners(tv_server *server, char *reterr_text, size_t reter
     for (int i = 0; i < TV_SERVED_COUNT; i++) {
         tv_served *service = &server->served[i];
 
-        if (!open_served(server, service, 0, config->host, reterr_text, reterr_size) ||
-            (is_wanted(config->host_too) &&
-             !open_served(server, service, 1, config->host_too, reterr_text, reterr_size)))
+        if (!open_served(server, service, 0, service->host, reterr_text, reterr_size) ||
+            (is_wanted(service->host_too) &&
+             !open_served(server, service, 1, service->host_too, reterr_text, reterr_size)))
             return false;
+        tv_server_write_url(server, service, service->port, service->url, sizeof service->url);
     }
     server->admin_port = config->admin_port;
     return open_admin(server, 0, config->admin_host, reterr_text, reterr_size) &&
@@ -190,14 +208,6 @@ bool tv_server_open_token(tv_server *server, char *reterr_text, size_t reterr_si
 {
     return strcmp(server->config.engine, "memory") == 0 ||
            tv_admin_token_open(&server->admin.token, server->config.data, reterr_text, reterr_size);
-}
-
-const char *tv_server_bracket_host(const char *host, char *ret_text, size_t size)
-{
-    bool is_v6 = strchr(host, ':') != NULL;
-
-    snprintf(ret_text, size, is_v6 ? "[%s]" : "%s", host);
-    return ret_text;
 }
 
 void tv_server_open_explorer(tv_server *server)
@@ -216,11 +226,8 @@ void tv_server_open_explorer(tv_server *server)
         .blob = &server->blob.base,
         .facts = server->facts,
         .engine = config->engine,
-        .ports = {server->served[TV_SERVED_BLOB].port, server->served[TV_SERVED_QUEUE].port,
-                  server->served[TV_SERVED_TABLE].port},
-        .host = tv_server_bracket_host(config->host, server->explorer_host,
-                                       sizeof server->explorer_host),
-        .is_tls = server->tls != NULL,
+        .urls = {server->served[TV_SERVED_BLOB].url, server->served[TV_SERVED_QUEUE].url,
+                 server->served[TV_SERVED_TABLE].url},
         .start_ticks = tv_clock_ticks(),
     };
     tv_sessions_open(&explorer->sessions, server->admin_port);

@@ -37,7 +37,9 @@ typedef struct tv_served {
     const char *key;   /* in connection strings: "TableEndpoint" */
     const char *flag;  /* that names its port */
     tv_http_handler handler;
+    const char *host, *host_too; /* of tv_config */
     int port;
+    char url[120]; /* "http://127.0.0.1:10002", once the port is known */
     tv_listener *listeners[TV_ADDRESSES_MAX][TV_LOOPS_MAX];
 } tv_served;
 
@@ -81,7 +83,6 @@ struct tv_server {
     tv_admin admin;
     tv_buf settings; /* for admin */
     tv_explorer explorer;
-    char explorer_host[80];
     tv_http_handler explorer_handler;
     tv_served served[TV_SERVED_COUNT];
     tv_http_handler admin_handler;
@@ -156,6 +157,10 @@ void tv_server_open_explorer(tv_server *server);
 void tv_server_stop_network(tv_server *server, int grace_ms);
 
 /** An address as it appears in a URL. */
-const char *tv_server_bracket_host(const char *host, char *ret_text, size_t size);
+void tv_server_bracket_host(const char *host, char *ret_text, size_t size);
+
+/** Where a service is, or would be on another port. */
+void tv_server_write_url(const tv_server *server, const tv_served *service, int port,
+                         char *ret_url, size_t size);
 
 #endif

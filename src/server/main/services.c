@@ -69,6 +69,8 @@ static void open_tables(tv_server *server)
         (tv_served){.title = "Tables",
                     .key = "TableEndpoint",
                     .flag = "--table-port",
+                    .host = server->config.table_host,
+                    .host_too = server->config.table_host_too,
                     .port = server->config.table_port,
                     .handler = tv_service_handler(&server->table.base)};
 }
@@ -83,6 +85,8 @@ static void open_queues(tv_server *server)
     server->served[TV_SERVED_QUEUE] = (tv_served){.title = "Queues",
                                                   .key = "QueueEndpoint",
                                                   .flag = "--queue-port",
+                                                  .host = server->config.queue_host,
+                                                  .host_too = server->config.queue_host_too,
                                                   .port = server->config.queue_port,
                                                   .handler = tv_service_handler(&server->queue)};
 }
@@ -108,6 +112,8 @@ static void open_blobs(tv_server *server)
     server->served[TV_SERVED_BLOB] = (tv_served){.title = "Blobs",
                                                  .key = "BlobEndpoint",
                                                  .flag = "--blob-port",
+                                                 .host = server->config.blob_host,
+                                                 .host_too = server->config.blob_host_too,
                                                  .port = server->config.blob_port,
                                                  .handler = tv_service_handler(&server->blob.base)};
 }

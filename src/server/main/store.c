@@ -47,8 +47,8 @@ static bool join_cluster(tv_server *server, char *reterr_text, size_t reterr_siz
     char http[512];
     tv_err err;
 
-    snprintf(http, sizeof http, "%s:%d,%s:%d,%s:%d", config->host, config->blob_port, config->host,
-             config->queue_port, config->host, config->table_port);
+    snprintf(http, sizeof http, "%s:%d,%s:%d,%s:%d", config->blob_host, config->blob_port,
+             config->queue_host, config->queue_port, config->table_host, config->table_port);
     err = tv_cluster_join(&(tv_nodes_options){.pool = server->pool,
                                               .version = TV_LIT(TV_VERSION),
                                               .http = tv_slice_of(http),

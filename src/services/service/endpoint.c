@@ -3,6 +3,13 @@
 
 #include "base/slice.h"
 
+static bool ignores_hosts;
+
+void tv_endpoint_ignore_hosts(void)
+{
+    ignores_hosts = true;
+}
+
 /* The host is sent back in URLs, so it must be a valid one: nothing that needs escaping. */
 static bool is_host(tv_slice host)
 {
@@ -23,7 +30,7 @@ static tv_slice account_of_host(tv_arena *arena, tv_slice service, tv_slice host
     size_t dot = tv_slice_find(host, '.');
     tv_slice behind = dot < host.len ? tv_slice_skip(host, dot + 1) : TV_NONE;
 
-    if (dot == 0 || behind.len <= service.len || behind.data[service.len] != '.' ||
+    if (ignores_hosts || dot == 0 || behind.len <= service.len || behind.data[service.len] != '.' ||
         !tv_slice_eq_nocase(tv_slice_take(behind, service.len), service))
         return TV_NONE;
 

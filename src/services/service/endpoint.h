@@ -25,4 +25,7 @@ typedef struct tv_endpoint {
 tv_err tv_endpoint_parse(tv_arena *arena, tv_slice service, bool is_tls, tv_slice host,
                          tv_slice path, tv_endpoint *ret_endpoint) TV_WARN_UNUSED;
 
+/** Hosts name no account from now on, whatever they are called.  Before there are requests. */
+void tv_endpoint_ignore_hosts(void);
+
 #endif

@@ -5,6 +5,8 @@
 #include <pthread.h>
 
 #include <openssl/err.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/ssl.h>
 
 #include "base/assert.h"
@@ -54,8 +56,73 @@ static void explain(const char *what, const char *path, char *reterr_text, size_
     ERR_clear_error();
 }
 
-static SSL_CTX *load(const char *cert_path, const char *key_path, char *reterr_text,
-                     size_t reterr_size)
+static bool use_pem(SSL_CTX *ctx, tv_tls_files files, char *reterr_text, size_t reterr_size)
+{
+    if (SSL_CTX_use_certificate_chain_file(ctx, files.cert) != 1) {
+        explain("certificate", files.cert, reterr_text, reterr_size);
+        return false;
+    }
+    if (SSL_CTX_use_PrivateKey_file(ctx, files.key, SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(ctx) != 1) {
+        explain("key", files.key, reterr_text, reterr_size);
+        return false;
+    }
+    return true;
+}
+
+/* Older programs encrypt their files with what OpenSSL keeps apart: RC2, and digests of MD5. */
+static bool take_apart(PKCS12 *file, const char *password, EVP_PKEY **ret_key, X509 **ret_cert,
+                       STACK_OF(X509) * *ret_chain)
+{
+    if (PKCS12_parse(file, password, ret_key, ret_cert, ret_chain) == 1)
+        return true;
+
+    OSSL_PROVIDER *legacy = OSSL_PROVIDER_try_load(NULL, "legacy", 1);
+
+    if (legacy == NULL)
+        return false;
+
+    ERR_clear_error();
+    bool ok = PKCS12_parse(file, password, ret_key, ret_cert, ret_chain) == 1;
+
+    OSSL_PROVIDER_unload(legacy);
+    return ok;
+}
+
+static bool use_pkcs12(SSL_CTX *ctx, tv_tls_files files, char *reterr_text, size_t reterr_size)
+{
+    BIO *bio = BIO_new_file(files.cert, "rb");
+    PKCS12 *file = bio ? d2i_PKCS12_bio(bio, NULL) : NULL;
+    STACK_OF(X509) *chain = NULL;
+    EVP_PKEY *key = NULL;
+    X509 *cert = NULL;
+    bool ok = false;
+
+    if (bio == NULL) {
+        explain("certificate", files.cert, reterr_text, reterr_size);
+    } else if (file == NULL) {
+        ERR_clear_error();
+        snprintf(reterr_text, reterr_size,
+                 "%s is no PKCS#12 file (.pfx); a PEM certificate needs --key, too", files.cert);
+    } else if (!take_apart(file, files.password ? files.password : "", &key, &cert, &chain)) {
+        explain("certificate", files.cert, reterr_text, reterr_size);
+    } else if (key == NULL || cert == NULL) {
+        snprintf(reterr_text, reterr_size, "%s has no %s in it", files.cert,
+                 key == NULL ? "private key" : "certificate");
+    } else {
+        ok = SSL_CTX_use_cert_and_key(ctx, cert, key, chain, 1) == 1;
+        if (!ok)
+            explain("certificate", files.cert, reterr_text, reterr_size);
+    }
+    sk_X509_pop_free(chain, X509_free);
+    X509_free(cert);
+    EVP_PKEY_free(key);
+    PKCS12_free(file);
+    BIO_free(bio);
+    return ok;
+}
+
+static SSL_CTX *load(tv_tls_files files, char *reterr_text, size_t reterr_size)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
 
@@ -69,26 +136,17 @@ static SSL_CTX *load(const char *cert_path, const char *key_path, char *reterr_t
     SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
     SSL_CTX_set_default_passwd_cb(ctx, no_pass_phrase);
 
-    if (SSL_CTX_use_certificate_chain_file(ctx, cert_path) != 1) {
-        explain("certificate", cert_path, reterr_text, reterr_size);
-        goto fail;
-    }
-    if (SSL_CTX_use_PrivateKey_file(ctx, key_path, SSL_FILETYPE_PEM) != 1 ||
-        SSL_CTX_check_private_key(ctx) != 1) {
-        explain("key", key_path, reterr_text, reterr_size);
-        goto fail;
-    }
-    return ctx;
+    if (files.key ? use_pem(ctx, files, reterr_text, reterr_size)
+                  : use_pkcs12(ctx, files, reterr_text, reterr_size))
+        return ctx;
 
-fail:
     SSL_CTX_free(ctx);
     return NULL;
 }
 
-tv_tls *tv_tls_new(const char *cert_path, const char *key_path, char *reterr_text,
-                   size_t reterr_size)
+tv_tls *tv_tls_new(tv_tls_files files, char *reterr_text, size_t reterr_size)
 {
-    SSL_CTX *ctx = load(cert_path, key_path, reterr_text, reterr_size);
+    SSL_CTX *ctx = load(files, reterr_text, reterr_size);
 
     if (ctx == NULL)
         return NULL;
@@ -100,10 +158,9 @@ tv_tls *tv_tls_new(const char *cert_path, const char *key_path, char *reterr_tex
     return tls;
 }
 
-bool tv_tls_reload(tv_tls *tls, const char *cert_path, const char *key_path, char *reterr_text,
-                   size_t reterr_size)
+bool tv_tls_reload(tv_tls *tls, tv_tls_files files, char *reterr_text, size_t reterr_size)
 {
-    SSL_CTX *ctx = load(cert_path, key_path, reterr_text, reterr_size);
+    SSL_CTX *ctx = load(files, reterr_text, reterr_size);
 
     if (ctx == NULL)
         return false;

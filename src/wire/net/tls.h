@@ -14,20 +14,25 @@
 /** A certificate with its key, shared by listeners on all threads. */
 typedef struct tv_tls tv_tls;
 
+/** Where a certificate and its key are.  The strings outlive the call alone. */
+typedef struct tv_tls_files {
+    const char *cert;     /* a PEM chain; without `key`, both in PKCS#12 */
+    const char *key;      /* PEM, or NULL */
+    const char *password; /* of a PKCS#12 file; NULL is none */
+} tv_tls_files;
+
 /**
- * Load a PEM certificate chain and its PEM key.  On failure returns NULL and
+ * Load a certificate chain and its key.  On failure returns NULL and
  * writes one line that names the file and the reason to `reterr_text`.
  */
-tv_tls *tv_tls_new(const char *cert_path, const char *key_path, char *reterr_text,
-                   size_t reterr_size);
+tv_tls *tv_tls_new(tv_tls_files files, char *reterr_text, size_t reterr_size);
 
 /**
  * Read certificate and key again, for connections from now on; those that are
  * open keep what they have.  False, and nothing changed, when the files cannot
  * be used.  Any thread.
  */
-bool tv_tls_reload(tv_tls *tls, const char *cert_path, const char *key_path, char *reterr_text,
-                   size_t reterr_size);
+bool tv_tls_reload(tv_tls *tls, tv_tls_files files, char *reterr_text, size_t reterr_size);
 
 /** After the last listener that uses it is gone.  Accepts NULL. */
 void tv_tls_free(tv_tls *tls);

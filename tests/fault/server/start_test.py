@@ -138,7 +138,8 @@ class Start(unittest.TestCase):
                 ("reserve that is no number", ["--disk-reserve-mb", "x"], ["--disk-reserve-mb"]),
                 ("address that is not valid", ["--host", "999.1.1.1"], ["999.1.1.1"]),
                 ("missing accounts file", ["--accounts", "/nowhere/at/all"], ["/nowhere/at/all"]),
-                ("certificate without key", ["--cert", "/nowhere/cert.pem"], ["--key"]),
+                ("certificate without key", ["--cert", __file__], ["PKCS#12", "--key"]),
+                ("PKCS#12 that is missing", ["--cert", "/nowhere/c.pfx"], ["/nowhere/c.pfx"]),
                 ("missing certificate", ["--cert", "/nowhere/c.pem", "--key", "/nowhere/k.pem"],
                  ["/nowhere/"])):
             with self.subTest(what):

@@ -233,6 +233,39 @@ TEST(the_last_lines_can_be_read_again_by_level_and_text)
     read_lines = TV_BUF_EMPTY;
 }
 
+static void check_file(const char *path, const char *event)
+{
+    char text[400] = "";
+    FILE *file = fopen(path, "r");
+
+    CHECK(file != NULL);
+    CHECK(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    CHECK(strstr(text, event));
+    CHECK(strchr(text, '\n') == strrchr(text, '\n')); /* one line */
+}
+
+/* For the rest of this program, so it is the last of its tests. */
+TEST(lines_go_to_a_file_which_may_be_moved)
+{
+    char folder[] = "/tmp/tavola-log-XXXXXX", path[64], moved[64];
+
+    CHECK(!tv_log_open("/nonexistent/log"));
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/log", folder);
+    snprintf(moved, sizeof moved, "%s/log.1", folder);
+    CHECK(tv_log_open(path));
+    tv_log(TV_LOG_ERROR, "first", "n=%d", 1);
+    CHECK(rename(path, moved) == 0);
+    CHECK(tv_log_open(path));
+    tv_log(TV_LOG_ERROR, "second", "n=%d", 2);
+    check_file(moved, "event=first n=1");
+    check_file(path, "event=second n=2");
+    unlink(moved);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +278,7 @@ int main(void)
         cmocka_unit_test(levels_have_names),
         cmocka_unit_test(signatures_are_cut_out_of_urls),
         cmocka_unit_test(the_last_lines_can_be_read_again_by_level_and_text),
+        cmocka_unit_test(lines_go_to_a_file_which_may_be_moved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,6 +98,37 @@ TEST(localhost_is_both_loopback_addresses)
     CHECK(config.admin_host_too == NULL);
 }
 
+TEST(a_service_may_have_an_address_of_its_own)
+{
+    tv_config config;
+
+    CHECK(PARSE(&config, "--blob-host=localhost", "--host", "::1", "--queue-host", "10.0.0.1"));
+    CHECK_TEXT(tv_slice_of(config.table_host), "::1");
+    CHECK(config.table_host_too == NULL);
+    CHECK_TEXT(tv_slice_of(config.queue_host), "10.0.0.1");
+    CHECK_TEXT(tv_slice_of(config.blob_host), "127.0.0.1");
+    CHECK_TEXT(tv_slice_of(config.blob_host_too), "::1");
+
+    CHECK(PARSE(&config, "--host=localhost"));
+    CHECK_TEXT(tv_slice_of(config.table_host), "127.0.0.1");
+    CHECK_TEXT(tv_slice_of(config.table_host_too), "::1");
+}
+
+TEST(the_password_of_a_certificate_is_no_flag)
+{
+    tv_config config;
+    tv_buf text = TV_BUF_EMPTY;
+
+    setenv("TAVOLA_CERT_PASSWORD", "sesame", 1);
+    CHECK(PARSE(&config, "--cert", "a.pfx"));
+    CHECK_TEXT(tv_slice_of(config.cert_password), "sesame");
+    tv_config_write(&config, &text);
+    tv_buf_add_char(&text, '\0');
+    CHECK(strstr(text.data, "cert=a.pfx") && !strstr(text.data, "sesame"));
+    tv_buf_done(&text);
+    unsetenv("TAVOLA_CERT_PASSWORD");
+}
+
 TEST(the_last_of_two_flags_wins)
 {
     tv_config config;
@@ -210,8 +241,9 @@ static const struct {
     {{"--host", "example.org"}, NULL, NULL, "--host takes an IP address, not 'example.org'"},
     {{"--host=127.0.0.1:80"}, NULL, NULL, "--host takes an IP address, not '127.0.0.1:80'"},
     {{"--admin-host=[::1]"}, NULL, NULL, "--admin-host takes an IP address, not '[::1]'"},
-    {{"--cert", "x"}, NULL, NULL, "--cert and --key go together"},
-    {{"--key", "x"}, NULL, NULL, "--cert and --key go together"},
+    {{"--key", "x"}, NULL, NULL, "--key needs --cert"},
+    {{"--banner", "nginx"}, NULL, NULL, "--banner does not know 'nginx'; --help lists what it knows"},
+    {{"--blob-host", "storage"}, NULL, NULL, "--blob-host takes an IP address, not 'storage'"},
     {{NULL}, "TAVOLA_TABLE_PORT", "x", "TAVOLA_TABLE_PORT takes a number from 0 to 65535, not 'x'"},
     {{"--engine=rados", "--pool=p"}, NULL, NULL, "--engine rados needs --ceph-conf and --pool"},
     {{"--engine=rados", "--ceph-conf=c"},
@@ -223,7 +255,7 @@ static const struct {
      NULL,
      "--pool-reserve-percent takes a number from 0 to 90, not '91'"},
     {{NULL}, "TAVOLA_ENGINE", "x", "--engine is rocksdb, rados or memory, not 'x'"},
-    {{NULL}, "TAVOLA_CERT", "x", "--cert and --key go together"},
+    {{NULL}, "TAVOLA_KEY", "x", "--key needs --cert"},
     {{NULL}, "TAVOLA_ACCESS_LOG", "off", "TAVOLA_ACCESS_LOG takes 1, true, 0 or false, not 'off'"},
 };
 
@@ -280,6 +312,8 @@ int main(void)
         cmocka_unit_test_setup(without_flags_there_are_defaults, set_up),
         cmocka_unit_test_setup(flags_are_written_with_a_blank_or_an_equals_sign, set_up),
         cmocka_unit_test_setup(localhost_is_both_loopback_addresses, set_up),
+        cmocka_unit_test_setup(a_service_may_have_an_address_of_its_own, set_up),
+        cmocka_unit_test_setup(the_password_of_a_certificate_is_no_flag, set_up),
         cmocka_unit_test_setup(the_last_of_two_flags_wins, set_up),
         cmocka_unit_test_setup(a_switch_needs_no_value, set_up),
         cmocka_unit_test_setup(questions_are_flags_only, set_up),

@@ -73,6 +73,19 @@ TEST(an_endpoint_is_found_in_host_or_path)
     }
 }
 
+/* For the rest of this program, so it is the last of its tests. */
+TEST(a_host_names_no_account_once_hosts_are_ignored)
+{
+    tv_endpoint endpoint;
+
+    tv_endpoint_ignore_hosts();
+    CHECK_ERR(tv_endpoint_parse(&arena, TV_LIT("table"), false, TV_LIT("azurite.table.svc:10002"),
+                                TV_LIT("/acct/People"), &endpoint),
+              TV_OK);
+    CHECK_TEXT(endpoint.account, "acct");
+    CHECK_TEXT(endpoint.base_url, "http://azurite.table.svc:10002/acct");
+}
+
 static const struct {
     const char *what, *path;
     tv_err err;
@@ -192,6 +205,7 @@ int main(void)
         cmocka_unit_test(an_endpoint_is_found_in_host_or_path),
         cmocka_unit_test(a_path_names_a_resource),
         cmocka_unit_test(the_error_for_missing_keys_names_the_table),
+        cmocka_unit_test(a_host_names_no_account_once_hosts_are_ignored),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

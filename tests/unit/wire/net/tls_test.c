@@ -1,12 +1,28 @@
 /* HTTP over TLS, with a certificate made here. */
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/x509.h>
 
 #include "wire/http/flow.h"
 
-static char cert_path[64], key_path[64], folder[] = "/tmp/tavola-tls-XXXXXX";
+static char cert_path[64], key_path[64], pfx_path[64], old_pfx_path[64],
+    folder[] = "/tmp/tavola-tls-XXXXXX";
 static SSL_CTX *client_ctx;
+
+/* Both in one file, as others write it; old programs with RC2, which OpenSSL keeps apart. */
+static void write_pfx(const char *path, int cipher, EVP_PKEY *key, X509 *cert)
+{
+    OSSL_PROVIDER *legacy = OSSL_PROVIDER_try_load(NULL, "legacy", 1);
+    PKCS12 *both = PKCS12_create("sesame", NULL, key, cert, NULL, cipher, cipher, 0, 0, 0);
+    FILE *file = fopen(path, "w");
+
+    tv_assert(legacy && both && i2d_PKCS12_fp(file, both));
+    fclose(file);
+    PKCS12_free(both);
+    OSSL_PROVIDER_unload(legacy);
+}
 
 /* A key and a certificate it signs itself, as PEM files in a folder of their own. */
 static int make_certificate(void **state)
@@ -28,6 +44,10 @@ static int make_certificate(void **state)
     snprintf(key_path, sizeof key_path, "%s/key.pem", folder);
     FILE *cert_file = fopen(cert_path, "w"), *key_file = fopen(key_path, "w");
 
+    snprintf(pfx_path, sizeof pfx_path, "%s/cert.pfx", folder);
+    snprintf(old_pfx_path, sizeof old_pfx_path, "%s/old.pfx", folder);
+    write_pfx(pfx_path, 0, key, cert);
+    write_pfx(old_pfx_path, NID_pbe_WithSHA1And40BitRC2_CBC, key, cert);
     tv_assert(PEM_write_X509(cert_file, cert));
     tv_assert(PEM_write_PrivateKey(key_file, key, NULL, NULL, 0, NULL, NULL));
     fclose(cert_file);
@@ -43,6 +63,8 @@ static int remove_certificate(void **state)
     SSL_CTX_free(client_ctx);
     unlink(cert_path);
     unlink(key_path);
+    unlink(pfx_path);
+    unlink(old_pfx_path);
     rmdir(folder);
     return 0;
 }
@@ -50,7 +72,8 @@ static int remove_certificate(void **state)
 static tv_tls *load(void)
 {
     char error[256] = "";
-    tv_tls *tls = tv_tls_new(cert_path, key_path, error, sizeof error);
+    tv_tls *tls =
+        tv_tls_new((tv_tls_files){.cert = cert_path, .key = key_path}, error, sizeof error);
 
     if (tls == NULL)
         CHECK_FAIL("%s", error);
@@ -245,14 +268,50 @@ TEST(a_handshake_has_a_deadline)
     tv_tls_free(tls);
 }
 
+TEST(certificate_and_key_may_be_in_one_file)
+{
+    const char *const paths[] = {pfx_path, old_pfx_path};
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        char error[256] = "";
+        tv_tls *tls =
+            tv_tls_new((tv_tls_files){.cert = paths[i], .password = "sesame"}, error, sizeof error);
+
+        t_row = paths[i];
+        if (tls == NULL)
+            CHECK_FAIL("%s", error);
+
+        server *s = server_start(&tv_http_limits_default, tls);
+        client c;
+
+        CHECK(open_with(s, TLS1_3_VERSION, &c));
+        client_close(&c);
+        server_end(s);
+        CHECK(tv_tls_reload(tls, (tv_tls_files){.cert = paths[i], .password = "sesame"}, error,
+                            sizeof error));
+        CHECK(!tv_tls_reload(tls, (tv_tls_files){.cert = paths[i], .password = "wrong"}, error,
+                             sizeof error));
+        CHECK(strstr(error, paths[i]));
+        tv_tls_free(tls);
+    }
+}
+
 TEST(a_bad_certificate_or_key_is_named)
 {
     char error[256];
 
-    CHECK(tv_tls_new("/nonexistent/cert.pem", key_path, error, sizeof error) == NULL);
+    CHECK(tv_tls_new((tv_tls_files){.cert = "/nonexistent/cert.pem", .key = key_path}, error,
+                     sizeof error) == NULL);
     CHECK(strstr(error, "cannot use certificate /nonexistent/cert.pem: "));
-    CHECK(tv_tls_new(cert_path, cert_path, error, sizeof error) == NULL);
+    CHECK(tv_tls_new((tv_tls_files){.cert = cert_path, .key = cert_path}, error, sizeof error) ==
+          NULL);
     CHECK(strstr(error, "cannot use key "));
+    CHECK(tv_tls_new((tv_tls_files){.cert = cert_path}, error, sizeof error) == NULL);
+    CHECK(strstr(error, "no PKCS#12 file (.pfx); a PEM certificate needs --key"));
+    CHECK(tv_tls_new((tv_tls_files){.cert = pfx_path}, error, sizeof error) == NULL);
+    CHECK(strstr(error, "cannot use certificate "));
+    CHECK(tv_tls_new((tv_tls_files){.cert = "/nonexistent.pfx"}, error, sizeof error) == NULL);
+    CHECK(strstr(error, "cannot use certificate /nonexistent.pfx: "));
 }
 
 /* A prompt would block the thread that waits for signals, and with it the end of the server. */
@@ -272,7 +331,8 @@ TEST(nobody_is_asked_for_a_pass_phrase)
     close(answers[1]);
     dup2(answers[0], STDIN_FILENO);
 
-    CHECK(tv_tls_new(cert_path, locked_path, error, sizeof error) == NULL);
+    CHECK(tv_tls_new((tv_tls_files){.cert = cert_path, .key = locked_path}, error, sizeof error) ==
+          NULL);
     CHECK(strstr(error, "cannot use key "));
     CHECK_INT(read(answers[0], error, sizeof error), 7);
 
@@ -293,6 +353,7 @@ int main(void)
         cmocka_unit_test(a_port_with_a_certificate_takes_plain_requests_too),
         cmocka_unit_test(what_only_begins_like_tls_is_closed),
         cmocka_unit_test(a_handshake_has_a_deadline),
+        cmocka_unit_test(certificate_and_key_may_be_in_one_file),
         cmocka_unit_test(a_bad_certificate_or_key_is_named),
         cmocka_unit_test(nobody_is_asked_for_a_pass_phrase),
     };

@@ -14,8 +14,10 @@ COPY --from=build /image /
 RUN ldconfig
 USER tavola
 VOLUME /data
+# "azurite" is what programs that bring Azurite up call as the command: docs/azurite.md.
+ENV PATH=/usr/local/lib/tavola:/usr/local/bin:/usr/bin:/bin
 # The neighbours of a container call it by its name, and every one of them is another machine: the
 # well-known key is for them here.  TAVOLA_ALLOW_DEV_ACCOUNT=0, or accounts of your own, end that.
 ENV TAVOLA_DATA=/data TAVOLA_HOST=0.0.0.0 TAVOLA_ALLOW_DEV_ACCOUNT=1
 EXPOSE 10000 10001 10002
-ENTRYPOINT ["tavolad"]
+CMD ["tavolad"]

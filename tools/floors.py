@@ -35,6 +35,7 @@ HOUSE = [
 STRANGERS = {"services/table", "services/queue", "services/blob"}
 PROGRAMS = {
     "client": {"base", "wire/http", "store/engine", "model/auth", "model/odata"},
+    "azurite": set(),
     "tool": {"base", "store/engine", "model/auth", "model/odata", "insight/advice",
              "insight/watch", "insight/whatif"},
 }

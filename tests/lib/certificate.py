@@ -13,3 +13,12 @@ def make(folder, name="server"):
                     "-keyout", str(key), "-out", str(cert)],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return str(cert), str(key)
+
+
+def make_pfx(folder, password, name="server"):
+    """Both in one PKCS#12 file, NAME.pfx; its path."""
+    pfx = pathlib.Path(folder) / f"{name}.pfx"
+    subprocess.run(["openssl", "pkcs12", "-export", "-passout", f"pass:{password}", "-out", str(pfx),
+                    "-in", str(pfx.with_suffix(".crt")), "-inkey", str(pfx.with_suffix(".key"))],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return str(pfx)

@@ -248,7 +248,7 @@ class Plan:
     def plan_builds(self):
         """In the order in which something can begin: servers, the library's programs, C tests."""
         if "server" in self.needed:
-            self.steps.append(build_step("server", "build-check", "tavolad", "tavola"))
+            self.steps.append(build_step("server", "build-check", "tavolad", "tavola", "azurite"))
         if "release" in self.needed:
             self.steps.append(script_step("release", ROOT / "run", "--no-start"))
         if "ceph" in self.needed:

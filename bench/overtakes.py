@@ -7,7 +7,7 @@ Three nodes on a Ceph cluster of its own ($CEPH_DIR: one that runs) and eight cl
 all write to one range; the clients of each node are a process.  In each round every kind has its
 turn.  The share is by the nodes' own counters, between one moment under load and another.
 `--level N` lets the nodes pretend to be of that level: at 1 no write may be late, at 2 only those
-of entities.
+of entities, at 3 those of messages too.
 """
 
 import argparse

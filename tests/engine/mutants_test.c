@@ -16,6 +16,7 @@
 /* The tests meet a mistake by chance, in most tries at once. */
 enum { TRIES = 100 };
 
+int blob_nodes_main(void);  /* blob_nodes_test.c */
 int drops_main(void);       /* drops_test.c */
 int queue_nodes_main(void); /* queue_nodes_test.c */
 int rados_sim_main(void);   /* rados_sim_test.c */
@@ -42,6 +43,15 @@ static const struct {
      "a_queue_keeps_its_order_on_nodes_that_overtake_each_other"},
     {"the rows that guard others are not compared", TV_MUTANT_NO_GUARD, queue_nodes_main,
      "a_queue_keeps_its_order_on_nodes_that_overtake_each_other"},
+    {"the rows that guard a blob are not compared", TV_MUTANT_NO_GUARD, blob_nodes_main,
+     "blobs_and_containers_keep_their_order_on_nodes_that_overtake_each_other"},
+    {"a blob is deleted and nothing says what its latest stamp was", TV_MUTANT_NO_BLOB_GONE,
+     blob_nodes_main, "blobs_and_containers_keep_their_order_on_nodes_that_overtake_each_other"},
+    {"a change of a blob does not look at when its last snapshot was", TV_MUTANT_NO_SNAPSHOT_LAST,
+     blob_nodes_main, "blobs_and_containers_keep_their_order_on_nodes_that_overtake_each_other"},
+    {"a container is deleted and nothing says what its latest ETag was",
+     TV_MUTANT_NO_CONTAINER_GONE, blob_nodes_main,
+     "blobs_and_containers_keep_their_order_on_nodes_that_overtake_each_other"},
     {"a drop is answered without a fence", TV_MUTANT_UNFENCED_DROP, drops_main,
      "tables_come_and_go_on_three_nodes_as_if_there_were_one"},
     {"a map is used before the catalogues were read for it", TV_MUTANT_EARLY_MAP, drops_main,
@@ -91,6 +101,7 @@ TEST(without_a_mistake_none_is_found)
 {
     CHECK(passes(rados_sim_main, NULL, TV_MUTANT_NONE));
     CHECK(passes(queue_nodes_main, NULL, TV_MUTANT_NONE));
+    CHECK(passes(blob_nodes_main, NULL, TV_MUTANT_NONE));
     CHECK(passes(drops_main, NULL, TV_MUTANT_NONE));
 }
 

@@ -22,11 +22,18 @@ static int set_up_late(void **state)
     return 0;
 }
 
-/* And that guarded ones may. */
+/* And that guarded ones may: those of queues. */
 static int set_up_guarded(void **state)
 {
     set_up(state);
     raise_level(TV_ROUTE_LEVEL_GUARDED);
+    return 0;
+}
+
+static int set_up_guarded_blobs(void **state)
+{
+    set_up(state);
+    raise_level(TV_ROUTE_LEVEL_GUARDED_BLOBS);
     return 0;
 }
 
@@ -245,9 +252,10 @@ TEST(nothing_is_late_where_nodes_may_not_know_of_it)
 /* --- guarded writes: rows that hold no instants, and one that is compared for them --- */
 
 /* The guard is put as it was: what it says is up to its author. */
-static tv_err write_guarded(tv_engine *by, int64_t stamp, const char *guard, const char *key)
+static tv_err write_guarded_by(tv_guard kind, tv_engine *by, int64_t stamp, const char *guard,
+                               const char *key)
 {
-    tv_write_batch batch = {.stamp = stamp, .may_be_late = true, .is_guarded = true};
+    tv_write_batch batch = {.stamp = stamp, .may_be_late = true, .guard = kind};
 
     tv_write_batch_add(&batch, expect(guard, "x"));
     tv_write_batch_add(&batch, put(guard, "x"));
@@ -255,6 +263,11 @@ static tv_err write_guarded(tv_engine *by, int64_t stamp, const char *guard, con
     tv_err err = tv_engine_write(by, &batch);
     tv_write_batch_done(&batch);
     return err;
+}
+
+static tv_err write_guarded(tv_engine *by, int64_t stamp, const char *guard, const char *key)
+{
+    return write_guarded_by(TV_GUARD_OF_QUEUES, by, stamp, guard, key);
 }
 
 /* Each node has a guard here, "ga" and "gb", and the range's clock is the instant that is returned.
@@ -315,10 +328,55 @@ TEST(guarded_writes_are_behind_all_that_nodes_without_guards_have_put)
     CHECK_OK(write_guarded(engine, begin + 600 * MS, "gb", "b"));
 }
 
+TEST(each_kind_of_guard_begins_when_all_nodes_keep_it)
+{
+    int64_t begin = both_guard();
+
+    CHECK_OK(write_guarded(engine, begin + 1, "ga", "b"));
+    CHECK_OK(write_guarded(other, begin + 2, "gb", "b"));
+    CHECK_OK(write_guarded(other, begin + 300 * MS, "gb", "b"));
+    CHECK_OK(write_guarded(engine, begin + 100 * MS, "ga", "c"));
+    CHECK_ERR(write_guarded_by(TV_GUARD_OF_BLOBS, engine, begin + 101 * MS, "ga", "c"),
+              TV_ERR_CONFLICT);
+
+    CHECK_OK(write_stamped(other, begin + 500 * MS, put("gb", "x"))); /* by one that keeps none */
+    raise_level(TV_ROUTE_LEVEL_GUARDED_BLOBS);
+    CHECK_OK(write_guarded(engine, begin + 400 * MS, "ga", "c"));
+    CHECK_ERR(write_guarded_by(TV_GUARD_OF_BLOBS, engine, begin + 401 * MS, "ga", "c"),
+              TV_ERR_CONFLICT);
+    CHECK_OK(write_guarded(other, begin + 800 * MS, "gb", "b"));
+    CHECK_OK(write_guarded_by(TV_GUARD_OF_BLOBS, engine, begin + 501 * MS, "ga", "c"));
+}
+
+TEST(a_guard_is_not_put_at_an_earlier_instant_than_one_had_that_is_gone)
+{
+    int64_t begin = both_guard(), had = begin + 200 * MS;
+    tv_write_batch batch = {
+        .stamp = had + 1, .may_be_late = true, .guard = TV_GUARD_OF_BLOBS, .gone = had};
+
+    for (int node = 0; node < 2; node++)
+        CHECK_OK(write_guarded_by(TV_GUARD_OF_BLOBS, node ? other : engine, begin + 10 + node,
+                                  node ? "gb" : "ga", "b"));
+    tv_write_batch_add(&batch, expect("gb", "x"));
+    tv_write_batch_add(&batch, del("gb"));
+    tv_write_batch_add(&batch, del("b"));
+    CHECK_OK(tv_engine_write(other, &batch));
+    tv_write_batch_done(&batch);
+
+    batch = (tv_write_batch){.stamp = had, .may_be_late = true, .guard = TV_GUARD_OF_BLOBS};
+    tv_write_batch_add(&batch, expect_absent("gb"));
+    tv_write_batch_add(&batch, put("gb", "x"));
+    tv_write_batch_add(&batch, put("b", "y"));
+    CHECK_ERR(tv_engine_write(engine, &batch), TV_ERR_CONFLICT);
+    batch.stamp = had + 1;
+    CHECK_OK(tv_engine_write(engine, &batch));
+    tv_write_batch_done(&batch);
+}
+
 /* --- groups --- */
 
 /* What each function of a group says, and whether its batch may be late. */
-enum { SAYS_LATE = 1, SAYS_GUARDED = 2, WRITES = 4, FAILS = 8 };
+enum { SAYS_LATE = 1, SAYS_GUARDED = 2, SAYS_GUARDED_BLOBS = 4, WRITES = 8, FAILS = 16 };
 typedef struct speaker {
     const char *key;
     int does;
@@ -334,7 +392,9 @@ static tv_err speak(tv_txn *txn, void *ctx)
     if (s->does & SAYS_LATE)
         tv_txn_declare_late(txn);
     if (s->does & SAYS_GUARDED)
-        tv_txn_declare_guarded(txn, key);
+        tv_txn_declare_guarded(txn, key, TV_GUARD_OF_QUEUES);
+    if (s->does & SAYS_GUARDED_BLOBS)
+        tv_txn_declare_guarded(txn, key, TV_GUARD_OF_BLOBS);
     if (s->does & WRITES)
         tv_txn_put(txn, key, TV_LIT("x"));
     return s->does & FAILS ? TV_ERR_ENTITY_EXISTS : TV_OK;
@@ -363,6 +423,15 @@ static void check_groups(int64_t level)
         {"who is guarded only reads",
          {{"a", SAYS_LATE | WRITES}, {"b", SAYS_GUARDED}},
          TV_ROUTE_LEVEL_LATE},
+        {"the later kind of guard counts",
+         {{"a", SAYS_GUARDED_BLOBS | WRITES}, {"b", SAYS_GUARDED | WRITES}},
+         TV_ROUTE_LEVEL_GUARDED_BLOBS},
+        {"whoever comes first",
+         {{"a", SAYS_GUARDED | WRITES}, {"b", SAYS_GUARDED_BLOBS | WRITES}},
+         TV_ROUTE_LEVEL_GUARDED_BLOBS},
+        {"unless it only reads",
+         {{"a", SAYS_GUARDED | WRITES}, {"b", SAYS_GUARDED_BLOBS}},
+         TV_ROUTE_LEVEL_GUARDED},
         {"one is guarded and the other may not", {{"a", SAYS_GUARDED | WRITES}, {"b", WRITES}}, 0},
     };
 
@@ -395,6 +464,11 @@ TEST(a_group_may_be_late_when_all_of_it_that_writes_may)
 TEST(a_guarded_one_may_where_all_nodes_keep_guards)
 {
     check_groups(TV_ROUTE_LEVEL_GUARDED);
+}
+
+TEST(those_of_blobs_too_from_the_next_level_on)
+{
+    check_groups(TV_ROUTE_LEVEL_GUARDED_BLOBS);
 }
 
 TEST(what_a_group_writes_after_a_row_that_is_gone_is_later)
@@ -523,6 +597,7 @@ TEST(nor_is_one_whose_writes_may_be_late)
 #define CASE_OF(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define LATE(name) cmocka_unit_test_setup_teardown(name, set_up_late, tear_down)
 #define GUARDED(name) cmocka_unit_test_setup_teardown(name, set_up_guarded, tear_down)
+#define BLOBS(name) cmocka_unit_test_setup_teardown(name, set_up_guarded_blobs, tear_down)
 
 int main(void)
 {
@@ -539,8 +614,11 @@ int main(void)
         GUARDED(guarded_writes_overtake_each_other),
         LATE(guarded_writes_are_not_late_where_nodes_may_keep_no_guard),
         LATE(guarded_writes_are_behind_all_that_nodes_without_guards_have_put),
+        GUARDED(each_kind_of_guard_begins_when_all_nodes_keep_it),
+        BLOBS(a_guard_is_not_put_at_an_earlier_instant_than_one_had_that_is_gone),
         LATE(a_group_may_be_late_when_all_of_it_that_writes_may),
         GUARDED(a_guarded_one_may_where_all_nodes_keep_guards),
+        BLOBS(those_of_blobs_too_from_the_next_level_on),
         LATE(what_a_group_writes_after_a_row_that_is_gone_is_later),
         CASE_OF(the_instant_of_a_group_is_later_than_what_it_has_fetched),
         CASE_OF(a_node_that_is_far_away_is_not_refused_again_and_again),

@@ -751,7 +751,7 @@ TEST(a_pool_of_another_format_is_refused_with_a_line)
     CHECK_OK(tv_pool_change_now(pool, TV_ROUTE_OBJECT, &newer, 1, NULL));
     CHECK_ERR(tv_rados_engine_open(&options, &opened, text, sizeof text), TV_ERR_CORRUPT);
     CHECK_TEXT(tv_slice_of(text),
-               "the pool is used by newer nodes (level 9); this tavolad knows level 3");
+               "the pool is used by newer nodes (level 9); this tavolad knows level 4");
 }
 
 #define CASE_OF(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -170,16 +170,24 @@ tv_container **tv_catalog_all(tv_catalog *catalog, size_t *ret_count);
  * up to date before it answers anybody; so a client that has been told that a
  * table exists, or that it does not, finds it so, even if another request made
  * it so and has not been answered yet.
+ *
+ * `now`, for `decide`, is later than all that this node knows of.  Others may have written later
+ * ones, which the attributes show; those of a container that is made are later than all that one of
+ * its name ever had, if its `decide` of a deletion said so (`latest`).
  */
-typedef struct tv_catalog_create {
+typedef struct tv_catalog_create tv_catalog_create;
+struct tv_catalog_create {
     tv_catalog *catalog;
     tv_slice account, name; /* in the request's arena */
     tv_slice attributes;    /* likewise; may be empty */
     tv_arena *arena;
+    /** Set `attributes`, on the committer's thread, perhaps more than once; or NULL. */
+    void (*decide)(tv_catalog_create *create, int64_t now);
+    void *ctx;               /* for decide */
     int64_t id;              /* result */
     tv_slice old_attributes; /* result of kind->exists: those of the one that is there */
     uint64_t barrier;        /* its own */
-} tv_catalog_create;
+};
 
 /**
  * Set up a write that creates a container: kind->exists.  TV_ERR_WOULD_BLOCK: the last one of that
@@ -198,7 +206,8 @@ struct tv_catalog_delete {
     tv_arena *arena;
     /** Whether it may go, on the committer's thread, perhaps more than once; or NULL. */
     tv_err (*decide)(tv_catalog_delete *delete_op, tv_slice attributes, int64_t now);
-    void *ctx; /* for decide */
+    void *ctx;      /* for decide */
+    int64_t latest; /* result of decide: the latest instant that the attributes have; 0: none */
 };
 
 /** Set up a write that deletes a container: TV_ERR_NOT_FOUND when another request was faster. */

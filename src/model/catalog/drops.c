@@ -67,6 +67,8 @@ tv_err tv_catalog_forget_unfenced(tv_txn *txn, const tv_catalog_kind *kind, tv_a
     int64_t noted = 0;
     tv_err err = tv_txn_get(txn, key, &value);
 
+    if (err == TV_OK || err == TV_ERR_NOT_FOUND)
+        tv_txn_declare_guarded(txn, key, TV_GUARD_OF_BLOBS); /* no instants are in it */
     if (err == TV_ERR_NOT_FOUND)
         return TV_OK;
     if (err == TV_OK)

@@ -8,8 +8,10 @@
  */
 #include "base/assert.h"
 #include "base/number.h"
+#include "base/random.h"
 #include "model/catalog/acl.h"
 #include "model/catalog/internal.h"
+#include "store/engine/mutants.h"
 
 /* "17 Orders", and after a line feed the attributes. */
 static void put_row(tv_txn *txn, tv_arena *arena, tv_slice key, int64_t id, tv_slice name,
@@ -45,32 +47,25 @@ static tv_err get_row(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
     if (err)
         return err;
 
+    tv_txn_declare_guarded(txn, *ret_key, TV_GUARD_OF_BLOBS);
     err = tv_catalog_row_parse(value, ret_row);
     if (err)
         return err;
     return ret_row->id == container->id ? TV_OK : TV_ERR_NOT_FOUND; /* deleted and created again */
 }
 
-/* Other nodes look at this row to see whether there is anything new. */
-static tv_err raise_generation(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
-                               tv_slice account)
+/*
+ * Other nodes look at this row to see whether there is anything new.  It is another one after each
+ * change, and nobody compares it: so changes of different containers do not hold each other up.
+ */
+static void renew_generation(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
+                             tv_slice account)
 {
-    tv_slice key, value;
-    int64_t generation = 0;
-    tv_err err;
+    int64_t generation = (int64_t)(tv_random_u64() >> 2) + 1;
 
-    if (!tv_catalog_is_shared(catalog))
-        return TV_OK;
-
-    key = tv_key_catalog_generation(arena, catalog->kind->space, account);
-    err = tv_txn_get(txn, key, &value);
-    if (err == TV_OK)
-        err = tv_catalog_generation_parse(value, &generation);
-    else if (err == TV_ERR_NOT_FOUND)
-        err = TV_OK;
-    if (err == TV_OK)
-        tv_txn_put(txn, key, tv_arena_printf(arena, "%lld", (long long)generation + 1));
-    return err;
+    if (tv_catalog_is_shared(catalog))
+        tv_txn_put(txn, tv_key_catalog_generation(arena, catalog->kind->space, account),
+                   tv_arena_printf(arena, "%lld", (long long)generation));
 }
 
 /* This node has changed something. */
@@ -80,18 +75,14 @@ static void tell(const tv_catalog *catalog)
         catalog->changed(catalog->changed_ctx);
 }
 
-/* Announce the rows that a function asks for; all of a shared engine ask for the generation. */
-static void set_reads(tv_write *write, const tv_catalog *catalog, tv_arena *arena, tv_slice account,
-                      const tv_slice *keys, size_t count)
+/* Announce the rows that a function asks for. */
+static void set_reads(tv_write *write, tv_arena *arena, const tv_slice *keys, size_t count)
 {
-    tv_slice *reads = tv_arena_alloc(arena, (count + 1) * sizeof *reads);
+    tv_slice *reads = tv_arena_alloc(arena, count * sizeof *reads);
 
     memcpy(reads, keys, count * sizeof *reads);
     write->reads = reads;
     write->read_count = count;
-    if (tv_catalog_is_shared(catalog))
-        reads[write->read_count++] =
-            tv_key_catalog_generation(arena, catalog->kind->space, account);
 }
 
 /* --- create --- */
@@ -146,13 +137,14 @@ static tv_err run_create(tv_txn *txn, void *ctx)
     if (err)
         return err;
 
-    err = raise_generation(txn, create->catalog, create->arena, create->account);
-    if (err)
-        return err;
     err = next_id(txn, last_id, &create->id);
     if (err)
         return err;
 
+    tv_txn_declare_guarded(txn, row, TV_GUARD_OF_BLOBS);
+    if (create->decide)
+        create->decide(create, tv_txn_stamp(txn));
+    renew_generation(txn, create->catalog, create->arena, create->account);
     tv_txn_put(txn, last_id, tv_arena_printf(create->arena, "%lld", (long long)create->id));
     put_row(txn, create->arena, row, create->id, create->name, create->attributes);
     return TV_OK;
@@ -194,8 +186,7 @@ void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write)
     write->run = run_create;
     write->ctx = create;
     write->settle = settle_create;
-    set_reads(write, create->catalog, create->arena, create->account, keys,
-              tv_catalog_is_shared(create->catalog) ? 3 : 2);
+    set_reads(write, create->arena, keys, tv_catalog_is_shared(create->catalog) ? 3 : 2);
 }
 
 /* --- delete --- */
@@ -214,15 +205,16 @@ static tv_err run_delete(tv_txn *txn, void *ctx)
     if (err)
         return err;
 
+    delete_op->latest = 0;
     if (delete_op->decide) {
-        err = delete_op->decide(delete_op, row.attributes, tv_txn_now(txn));
+        err = delete_op->decide(delete_op, row.attributes, tv_txn_stamp(txn));
         if (err)
             return err;
     }
-    err = raise_generation(txn, delete_op->catalog, delete_op->arena, container->account);
-    if (err)
-        return err;
+    renew_generation(txn, delete_op->catalog, delete_op->arena, container->account);
     tv_txn_delete(txn, key);
+    if (delete_op->latest && !TV_MUTANT(NO_CONTAINER_GONE))
+        tv_txn_note_gone(txn, delete_op->latest);
     tv_txn_delete(
         txn, tv_key_catalog_policies(delete_op->arena, space, container->account, container->name));
     tv_txn_put(
@@ -266,27 +258,37 @@ void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
     write->run = run_delete;
     write->ctx = delete_op;
     write->settle = settle_delete;
-    set_reads(write, delete_op->catalog, delete_op->arena, delete_op->container->account, &key, 1);
+    set_reads(write, delete_op->arena, &key, 1);
 }
 
 /* --- attributes and policies --- */
 
-static void put_policies(tv_txn *txn, const tv_catalog_change *change)
+static tv_slice policies_key(const tv_catalog_change *change)
+{
+    return tv_key_catalog_policies(change->arena, change->catalog->kind->space,
+                                   change->container->account, change->container->name);
+}
+
+/* Those of before are compared: what a look has brought since is then newer than this change. */
+static tv_err put_policies(tv_txn *txn, const tv_catalog_change *change)
 {
     const tv_container *container = change->container;
-    tv_slice key = tv_key_catalog_policies(change->arena, change->catalog->kind->space,
-                                           container->account, container->name);
+    tv_slice key = policies_key(change), old;
+    tv_err err = tv_txn_get(txn, key, &old);
     tv_buf buf = TV_BUF_EMPTY;
 
+    if (err && err != TV_ERR_NOT_FOUND)
+        return err;
     if (change->policies.count == 0) {
         tv_txn_delete(txn, key);
-        return;
+        return TV_OK;
     }
     tv_assert(tv_catalog_is_id(container->id) && change->policies.count <= TV_POLICIES_MAX);
     tv_buf_printf(&buf, "%lld ", (long long)container->id);
     tv_acl_add_xml(&buf, &change->policies);
     tv_txn_put(txn, key, tv_buf_slice(&buf));
     tv_buf_done(&buf);
+    return TV_OK;
 }
 
 static tv_err run_change(tv_txn *txn, void *ctx)
@@ -301,27 +303,22 @@ static tv_err run_change(tv_txn *txn, void *ctx)
     if (err)
         return err == TV_ERR_NOT_FOUND ? change->catalog->kind->not_found : err;
 
-    err = raise_generation(txn, change->catalog, change->arena, change->container->account);
-    if (err)
-        return err;
-
+    renew_generation(txn, change->catalog, change->arena, change->container->account);
     if (change->decide) {
         change->attributes = row.attributes;
-        err = change->decide(change, tv_txn_now(txn));
+        err = change->decide(change, tv_txn_stamp(txn));
         if (err)
             return err;
         change->attributes =
             tv_arena_dup(change->arena, change->attributes); /* beyond this group */
         put_row(txn, change->arena, key, row.id, row.name, change->attributes);
     }
-    if (change->sets_policies)
-        put_policies(txn, change);
-    return TV_OK;
+    return change->sets_policies ? put_policies(txn, change) : TV_OK;
 }
 
 /*
- * What came from the store since this change has run may be newer than it; the next look
- * will tell.
+ * What came from the store since this change has run may be newer than it; the next look will
+ * tell.  Or older, if others have meanwhile changed it and changed it back.
  */
 static bool is_superseded(const tv_catalog_change *change)
 {
@@ -359,7 +356,8 @@ static void settle_change(tv_write *write)
 
 void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
 {
-    tv_slice key = row_key(change->catalog, change->arena, change->container);
+    const tv_slice keys[] = {row_key(change->catalog, change->arena, change->container),
+                             policies_key(change)};
 
     tv_assert(change->decide || change->sets_policies);
     tv_assert(change->container->kind == change->catalog->kind);
@@ -368,7 +366,7 @@ void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
     write->run = run_change;
     write->ctx = change;
     write->settle = settle_change;
-    set_reads(write, change->catalog, change->arena, change->container->account, &key, 1);
+    set_reads(write, change->arena, keys, change->sets_policies ? 2 : 1);
 }
 
 /* --- properties --- */
@@ -393,9 +391,8 @@ static tv_err run_set_properties(tv_txn *txn, void *ctx)
     } else if (err != TV_ERR_NOT_FOUND) {
         return err;
     }
-    err = raise_generation(txn, set->catalog, set->arena, set->account);
-    if (err)
-        return err;
+    tv_txn_declare_guarded(txn, row, TV_GUARD_OF_BLOBS);
+    renew_generation(txn, set->catalog, set->arena, set->account);
     tv_settings_apply(&properties, &set->update);
     tv_settings_add_xml(&buf, kind->service, &properties);
     set->document = tv_arena_dup(set->arena, tv_buf_slice(&buf));
@@ -424,5 +421,5 @@ void tv_catalog_prepare_set_settings(tv_catalog_set_settings *set, tv_write *wri
     write->run = run_set_properties;
     write->ctx = set;
     write->settle = settle_set_properties;
-    set_reads(write, set->catalog, set->arena, set->account, &key, 1);
+    set_reads(write, set->arena, &key, 1);
 }

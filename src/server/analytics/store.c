@@ -2,7 +2,6 @@
 #include "server/analytics/store.h"
 
 #include "services/blob/store/container.h"
-#include "store/engine/instant.h"
 
 void tv_analytics_store_init(tv_analytics_store *store, tv_pipeline *pipeline,
                              tv_table_service *tables, tv_blob_service *blobs)
@@ -45,13 +44,11 @@ tv_err tv_analytics_store_find(tv_analytics_store *store, tv_service_kind servic
     return TV_OK;
 }
 
-static tv_slice new_attributes(tv_arena *arena, tv_service_kind service)
+static void decide_attributes(tv_catalog_create *create, int64_t now)
 {
-    int64_t now = tv_instant_now();
     tv_container_attributes attributes = {.created = now, .etag = now};
 
-    return service == TV_SERVICE_BLOB ? tv_container_attributes_encode(arena, &attributes)
-                                      : TV_LIT("");
+    create->attributes = tv_container_attributes_encode(create->arena, &attributes);
 }
 
 static tv_err create(tv_analytics_store *store, tv_service_kind service, tv_slice account,
@@ -66,7 +63,7 @@ static tv_err create(tv_analytics_store *store, tv_service_kind service, tv_slic
     tv_catalog_create change = {.catalog = catalog,
                                 .account = account,
                                 .name = name,
-                                .attributes = new_attributes(&arena, service),
+                                .decide = service == TV_SERVICE_BLOB ? decide_attributes : NULL,
                                 .arena = &arena};
 
     err = tv_catalog_create_now(&change, &store->waiter);

@@ -19,7 +19,7 @@
  * in each range, whatever the clocks of the nodes say (tv_instant_follow).  Batches whose
  * rows each have an instant of their own may be a little late (tv_txn_declare_late): there instants
  * grow for each row, and in the range they are never TV_INSTANT_AHEAD_MAX behind.  So may those
- * that keep in a row what their order goes by (tv_txn_declare_guarded).
+ * that keep in a row what their order goes by (tv_txn_declare_guarded): queues, blobs, catalogues.
  */
 #ifndef TV_STORE_ENGINE_INSTANT_H
 #define TV_STORE_ENGINE_INSTANT_H

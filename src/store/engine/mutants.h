@@ -34,6 +34,10 @@ enum {
     TV_MUTANT_NO_QUEUE_NOW, /* a message is put at the instant of its node, whatever came before */
     TV_MUTANT_NO_LATEST,    /* a put does not say when it was */
     TV_MUTANT_NO_GUARD,     /* the rows that guard others are not compared */
+    /* Blobs and containers, likewise. */
+    TV_MUTANT_NO_BLOB_GONE,      /* a blob is deleted and nothing says what its latest stamp was */
+    TV_MUTANT_NO_SNAPSHOT_LAST,  /* a change does not look at when the last snapshot was */
+    TV_MUTANT_NO_CONTAINER_GONE, /* likewise of a container */
     TV_MUTANTS_END,
 };
 extern int tv_mutant;

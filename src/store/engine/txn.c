@@ -101,9 +101,9 @@ struct tv_txn {
     bool has_other_writes; /* of functions that have not */
     bool is_late_ok;       /* as is_freeing: see tv_txn_declare_late */
     bool has_prompt_writes;
-    bool is_guarded; /* the function that runs has said so: see tv_txn_declare_guarded */
-    bool has_guarded_writes;
-    int64_t gone; /* see tv_txn_note_gone; 0 for none */
+    tv_guard guard;  /* the function that runs has said so: see tv_txn_declare_guarded */
+    tv_guard guards; /* the latest of those of functions that write */
+    int64_t gone;    /* see tv_txn_note_gone; 0 for none */
     tv_write_batch batch;
     tv_txn_tally *tally; /* or NULL */
     tv_change *asides;   /* in the arena */
@@ -167,8 +167,8 @@ void tv_txn_begin(tv_txn *txn)
     txn->order_count = txn->undo_ordered = 0;
     txn->asides = NULL; /* the arena had them */
     txn->aside_count = txn->aside_size = 0;
-    txn->has_other_writes = txn->has_prompt_writes = txn->has_guarded_writes = false;
-    txn->has_guessed = false;
+    txn->has_other_writes = txn->has_prompt_writes = txn->has_guessed = false;
+    txn->guards = TV_GUARD_NONE;
     txn->gone = 0;
     txn->time_noted = 0;
     txn->now = txn->next_stamp = tv_instant_next();
@@ -453,12 +453,13 @@ void tv_txn_declare_late(tv_txn *txn)
     txn->is_late_ok = true;
 }
 
-void tv_txn_declare_guarded(tv_txn *txn, tv_slice guard)
+void tv_txn_declare_guarded(tv_txn *txn, tv_slice guard, tv_guard kind)
 {
     size_t number = use_row(txn, guard);
 
     tv_assert(number != NO_ROW && txn->rows[number].is_expected);
-    txn->is_late_ok = txn->is_guarded = true;
+    txn->is_late_ok = true;
+    txn->guard = kind;
 }
 
 /* See TV_INSTANT_AHEAD_MAX; and what goes on from the last instant before it is a tick later. */
@@ -700,7 +701,8 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
 
     tv_assert(partition.len > 0 && txn->partition.data == NULL);
     txn->partition = partition;
-    txn->is_freeing = txn->is_late_ok = txn->is_guarded = false;
+    txn->is_freeing = txn->is_late_ok = false;
+    txn->guard = TV_GUARD_NONE;
     txn->lacks_memory = false;
     err = fn(txn, ctx);
     if (err == TV_OK && txn->lacks_memory)
@@ -710,7 +712,8 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
     if (err == TV_OK) {
         txn->has_other_writes |= !txn->is_freeing && txn->undo_count > savepoint;
         txn->has_prompt_writes |= !txn->is_late_ok && txn->undo_count > savepoint;
-        txn->has_guarded_writes |= txn->is_guarded && txn->undo_count > savepoint;
+        if (txn->guard > txn->guards && txn->undo_count > savepoint)
+            txn->guards = txn->guard;
         return TV_OK;
     }
 
@@ -827,7 +830,7 @@ static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
     tv_write_batch_clear(&txn->batch);
     txn->batch.is_freeing = !txn->has_other_writes;
     txn->batch.may_be_late = !txn->has_prompt_writes;
-    txn->batch.is_guarded = txn->has_guarded_writes;
+    txn->batch.guard = txn->guards;
     txn->batch.gone = txn->gone;
     txn->batch.fences = txn->fences;
     for (size_t i = 0; i < txn->row_count; i++) {

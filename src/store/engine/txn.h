@@ -161,14 +161,14 @@ void tv_txn_declare_late(tv_txn *txn);
  * The same for a function whose rows say nothing by their own instants.  What it writes depends on
  * the row `guard`, or on others that change whenever what they guard does; it has got them.  If
  * anybody goes by an order of instants, the latest of them is in such a row, it goes on from there,
- * and tells tv_txn_pass.
+ * and tells tv_txn_pass.  If it deletes such rows it tells tv_txn_note_gone the latest.
  */
-void tv_txn_declare_guarded(tv_txn *txn, tv_slice guard);
+void tv_txn_declare_guarded(tv_txn *txn, tv_slice guard, tv_guard kind);
 
 /** What comes later in the group, and on this node, has later instants than this one. */
 void tv_txn_pass(tv_txn *txn, int64_t instant);
 
-/** The same for that of a row which is deleted: also for one of its key on any node. */
+/** The same for that of a row which is deleted: also for whoever finds no such row, on any node. */
 void tv_txn_note_gone(tv_txn *txn, int64_t instant);
 
 /**

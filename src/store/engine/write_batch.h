@@ -23,6 +23,17 @@ typedef struct tv_change {
     tv_slice value;
 } tv_change;
 
+/**
+ * Rows that keep the order of others, which may be late for that: in the order in which nodes have
+ * learned to keep them (rados/route.h).
+ */
+typedef enum tv_guard {
+    TV_GUARD_NONE,
+    TV_GUARD_OF_QUEUES,
+    TV_GUARD_OF_BLOBS, /* and of catalogues */
+    TV_GUARDS,
+} tv_guard;
+
 /** All zeros is an empty batch. */
 typedef struct tv_write_batch {
     tv_change *changes;
@@ -31,7 +42,7 @@ typedef struct tv_write_batch {
     int64_t stamp;       /* the latest instant in it; 0 for none: see tv_engine_ops.write */
     int64_t first_stamp; /* the earliest; 0 when that is the same one */
     bool may_be_late;    /* see tv_engine_ops.write; then it expects something of all it changes */
-    bool is_guarded;     /* or not, because some of that is guarded by other rows that it expects */
+    tv_guard guard;      /* or not, because some of that is guarded by other rows that it expects */
     int64_t gone;        /* the latest instant that a row has which it deletes; 0: none has one */
     uint64_t fences; /* tv_engine_ops.fences before its author looked at a catalogue; 0: at none */
 } tv_write_batch;

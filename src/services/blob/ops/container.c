@@ -90,6 +90,14 @@ static tv_err on_created(tv_call *base, tv_err err)
     return err;
 }
 
+static void decide_create(tv_catalog_create *create, int64_t now)
+{
+    tv_blob_call *call = create->ctx;
+
+    call->attributes.created = call->attributes.etag = now;
+    create->attributes = tv_container_attributes_encode(create->arena, &call->attributes);
+}
+
 tv_err tv_blob_create_container(tv_call *base)
 {
     tv_blob_call *call = tv_blob_call_of(base);
@@ -108,13 +116,13 @@ tv_err tv_blob_create_container(tv_call *base)
     if (err)
         return err;
 
-    attributes->created = attributes->etag = tv_instant_now();
     base->create = (tv_catalog_create){
         .catalog = base->service->catalog,
         .account = tv_identity_account(base->identity),
         .name = call->base.target.container,
-        .attributes = tv_container_attributes_encode(&base->req->arena, attributes),
         .arena = &base->req->arena,
+        .decide = decide_create,
+        .ctx = call,
     };
     tv_call_create_container(base, on_created);
     return TV_OK;
@@ -330,7 +338,11 @@ tv_err tv_blob_lease_container(tv_call *base)
 
 static tv_err decide_delete(tv_catalog_delete *delete_op, tv_slice bytes, int64_t now)
 {
-    return open_attributes(delete_op->ctx, bytes, true, now);
+    tv_blob_call *call = delete_op->ctx;
+    tv_err err = open_attributes(call, bytes, true, now);
+
+    delete_op->latest = call->attributes.etag;
+    return err;
 }
 
 /* Another request may have been faster. */

@@ -403,5 +403,6 @@ tv_err tv_expire_blocks_run(tv_txn *txn, void *change)
         return TV_OK;
 
     tv_txn_declare_freeing(txn);
+    tv_blob_note_gone(txn, view.stamp); /* which a discard may have */
     return tv_blob_remove(&live, txn, change, &view, &removal);
 }

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/grow.h"
 #include "store/engine/key.h"
+#include "store/engine/mutants.h"
 
 static tv_err read_head(tv_txn *txn, tv_blob_change *change, tv_blob_view *view)
 {
@@ -35,9 +36,28 @@ static tv_err read_ledger(tv_txn *txn, tv_blob_change *change, tv_blob_view *vie
     return tv_block_ledger_decode(value, &view->ledger);
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Now, for this change, and its stamp. */
+static tv_err take_stamp(tv_txn *txn, tv_blob_view *view)
+{
+    view->last = later(view->head.etag, view->ledger.last);
+    if (!TV_MUTANT(NO_SNAPSHOT_LAST))
+        view->last = later(view->last, view->head.last_snapshot);
+    tv_txn_pass(txn, view->last);
+    /* Not the group's own instant: the group may have deleted a blob that had it. */
+    view->now = view->stamp = tv_txn_stamp(txn);
+    if (view->stamp <= view->last)
+        view->stamp = view->last + 1;
+    return view->stamp <= TV_BLOB_TICKS_MAX ? TV_OK : TV_ERR_CORRUPT;
+}
+
 tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change, tv_blob_view *ret_view)
 {
-    tv_blob_view view = {.now = tv_txn_now(txn)};
+    tv_blob_view view = {0};
     tv_err err;
 
     change->etag = 0;
@@ -55,13 +75,11 @@ tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change, tv_blob_view *ret_
     if (err)
         return err;
 
-    view.stamp = tv_txn_stamp(txn); /* not `now`: the group may have deleted a blob of that */
-    if (view.stamp <= view.head.etag)
-        view.stamp = view.head.etag + 1;
-    if (view.stamp <= view.ledger.last)
-        view.stamp = view.ledger.last + 1;
-    if (view.stamp > TV_BLOB_TICKS_MAX)
-        return TV_ERR_CORRUPT;
+    tv_txn_declare_guarded(txn, tv_blob_key_head(change->arena, change->partition, 0),
+                           TV_GUARD_OF_BLOBS);
+    err = take_stamp(txn, &view);
+    if (err)
+        return err;
 
     *ret_view = view;
     return TV_OK;
@@ -124,13 +142,19 @@ tv_blob_head tv_blob_view_successor(const tv_blob_view *view, tv_blob_type type)
 void tv_blob_view_touch(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
                         tv_blob_head *head)
 {
-    tv_assert(view->stamp > view->head.etag && view->stamp > view->ledger.last);
+    tv_assert(view->stamp > view->last);
     tv_assert(!view->has_head ||
               (head->type == view->head.type && head->created == view->head.created));
     head->etag = view->stamp;
     tv_lease_note_write(&head->lease, view->now);
     change->etag = head->etag;
     tv_blob_head_write(txn, change, head);
+}
+
+void tv_blob_note_gone(tv_txn *txn, int64_t stamp)
+{
+    if (!TV_MUTANT(NO_BLOB_GONE))
+        tv_txn_note_gone(txn, stamp);
 }
 
 void tv_blob_head_write(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head)

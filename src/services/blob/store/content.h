@@ -20,12 +20,14 @@ typedef struct tv_blob_view {
     bool has_head, has_ledger;
     tv_blob_head head; /* zeros when there is none */
     tv_block_ledger ledger;
-    int64_t now;
-    int64_t stamp; /* later than every ETag and chunk of this partition: the next ETag */
+    int64_t last;  /* the latest stamp that these say: all others that there were are before it */
+    int64_t now;   /* not before that, unless it is of a clock that was wrong */
+    int64_t stamp; /* later than every stamp that this partition ever had: the next ETag */
 } tv_blob_view;
 
-/** Forget the results of an earlier run, check whether the container is still
- * there, read the blob.
+/**
+ * Forget the results of an earlier run, check whether the container is still there, read the blob.
+ * What the change writes may be late in shared storage: README.md says what keeps the order.
  */
 tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change,
                          tv_blob_view *ret_view) TV_WARN_UNUSED;
@@ -53,6 +55,12 @@ tv_blob_head tv_blob_view_successor(const tv_blob_view *view, tv_blob_type type)
 /** Write a head that was changed at view->stamp, and note its ETag as the change's result. */
 void tv_blob_view_touch(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
                         tv_blob_head *head);
+
+/**
+ * After this change neither head nor ledger need say that there was this stamp; those of what comes
+ * are later all the same, if it finds that a row is not there.
+ */
+void tv_blob_note_gone(tv_txn *txn, int64_t stamp);
 
 /** Write a head as it is. */
 void tv_blob_head_write(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head);

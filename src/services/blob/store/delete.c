@@ -87,6 +87,7 @@ static tv_err delete_all(tv_txn *txn, tv_blob_change *change, const tv_blob_view
         .gone = family.heads, .gone_count = family.count, .with_blocks = true};
 
     delete_heads(txn, change, &removal);
+    tv_blob_note_gone(txn, view->last);
     return tv_blob_remove(&live, txn, change, view, &removal);
 }
 
@@ -205,37 +206,48 @@ static tv_err delete_uncommitted(tv_txn *txn, tv_delete_blob *delete, const tv_b
     if (err)
         return err;
 
+    tv_blob_note_gone(txn, view->last);
     return tv_blob_remove(&live, txn, change, view, &removal);
+}
+
+static tv_err delete_scope(tv_txn *txn, tv_delete_blob *delete, tv_blob_view *view)
+{
+    tv_blob_change *change = &delete->change;
+    tv_err err;
+
+    if (!view->has_head)
+        return delete_uncommitted(txn, delete, view);
+
+    change->etag = view->head.etag;
+    if (delete->scope == TV_DELETE_ONE_SNAPSHOT) {
+        tv_assert(delete->snapshot > 0);
+        return delete_one(txn, change, view, delete->snapshot);
+    }
+
+    err = tv_blob_view_check(view, change);
+    if (err)
+        return err;
+    if (delete->scope == TV_DELETE_BLOB && view->head.snapshot_count > 0)
+        return TV_ERR_SNAPSHOTS_PRESENT;
+    if (view->head.snapshot_count > tv_blob_at_once_max)
+        return delete_oldest(txn, change, view);
+
+    return delete->scope == TV_DELETE_SNAPSHOTS ? delete_snapshots(txn, change, view)
+                                                : delete_all(txn, change, view);
 }
 
 tv_err tv_delete_blob_run(tv_txn *txn, void *delete_blob)
 {
     tv_delete_blob *delete = delete_blob;
-    tv_blob_change *change = &delete->change;
     tv_blob_view view;
     tv_err err;
 
     tv_txn_declare_freeing(txn);
-    err = tv_blob_view_read(txn, change, &view);
-    if (err)
-        return err;
-    if (!view.has_head)
-        return delete_uncommitted(txn, delete, &view);
-
-    change->etag = view.head.etag;
-    if (delete->scope == TV_DELETE_ONE_SNAPSHOT) {
-        tv_assert(delete->snapshot > 0);
-        return delete_one(txn, change, &view, delete->snapshot);
-    }
-
-    err = tv_blob_view_check(&view, change);
-    if (err)
-        return err;
-    if (delete->scope == TV_DELETE_BLOB && view.head.snapshot_count > 0)
-        return TV_ERR_SNAPSHOTS_PRESENT;
-    if (view.head.snapshot_count > tv_blob_at_once_max)
-        return delete_oldest(txn, change, &view);
-
-    return delete->scope == TV_DELETE_SNAPSHOTS ? delete_snapshots(txn, change, &view)
-                                                : delete_all(txn, change, &view);
+    err = tv_blob_view_read(txn, &delete->change, &view);
+    if (err == TV_OK)
+        err = delete_scope(txn, delete, &view);
+    /* A discard is named by the stamp of this change, which no ETag has. */
+    if (err == TV_OK && delete->change.has_discards)
+        tv_blob_note_gone(txn, view.stamp);
+    return err;
 }

@@ -170,10 +170,10 @@ tv_err tv_snapshot_blob_run(tv_txn *txn, void *snapshot_blob)
 
     tv_blob_head snapshot = view.head;
 
-    snapshot.snapshot = view.now > view.head.last_snapshot ? view.now : view.head.last_snapshot + 1;
-    if (snapshot.snapshot > TV_BLOB_TICKS_MAX || view.head.snapshot_count == UINT32_MAX)
+    if (view.head.snapshot_count == UINT32_MAX)
         return TV_ERR_CORRUPT;
 
+    snapshot.snapshot = view.stamp;
     snapshot.lease = (tv_lease){0};
     snapshot.snapshot_count = 0;
     snapshot.last_snapshot = 0;

@@ -39,7 +39,7 @@ tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue, tv_queue_counts *ret_c
 
     err = tv_txn_get(txn, queue->counts, &value);
     if (err == TV_OK || err == TV_ERR_NOT_FOUND)
-        tv_txn_declare_guarded(txn, queue->counts);
+        tv_txn_declare_guarded(txn, queue->counts, TV_GUARD_OF_QUEUES);
     if (err == TV_ERR_NOT_FOUND) {
         *ret_counts = (tv_queue_counts){0};
         return TV_OK;

@@ -22,6 +22,7 @@
 
 #include "store/engine/rados/route.h"
 #include "store/engine/rados/samples.h"
+#include "store/engine/write_batch.h"
 
 typedef struct tv_range_lane tv_range_lane;
 
@@ -102,7 +103,8 @@ typedef struct tv_range_lane_use {
     _Atomic int64_t rows_more; /* puts of rows that were expected to be absent, less deletes */
     _Atomic unsigned refused_in_row; /* write operations, for their instants */
     _Atomic int64_t clock, gone;     /* what the range's are at least; 0: not known, see write.c */
-    _Atomic int64_t guarded_after;   /* instants after this may be late if guarded; 0: none may */
+    /* Of each guard: instants after this may be late; 0: none may. */
+    _Atomic int64_t guarded_after[TV_GUARDS];
 } tv_range_lane_use;
 
 /** Belongs to an object of a range as long as the map has it.  read.c has the rest of it. */

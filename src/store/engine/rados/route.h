@@ -51,12 +51,15 @@ extern const tv_slice tv_range_clks[TV_RANGE_SLOTS], tv_range_gones[TV_RANGE_SLO
 #define TV_RANGE_FORM '.'
 
 /** What this source reads and writes; a pool of another format, or a higher level, is refused. */
-enum { TV_ROUTE_FORMAT = 1, TV_ROUTE_LEVEL = 3 };
+enum { TV_ROUTE_FORMAT = 1, TV_ROUTE_LEVEL = 4 };
 
 /** From which on writes may be late: all nodes keep tv_range_gones, and look at all slots. */
 enum { TV_ROUTE_LEVEL_LATE = 2 };
-/** From which on guarded ones may: all nodes keep in rows what their order goes by. */
-enum { TV_ROUTE_LEVEL_GUARDED = 3 };
+/**
+ * From which on guarded ones may: all nodes keep in rows what their order goes by.  First queues,
+ * and from the next level on blobs and catalogues: the order of tv_guard.
+ */
+enum { TV_ROUTE_LEVEL_GUARDED = 3, TV_ROUTE_LEVEL_GUARDED_BLOBS = 4 };
 
 /** A new store has this level; the leader raises it when all nodes understand more. */
 enum { TV_ROUTE_LEVEL_FIRST = 1 };

@@ -40,12 +40,18 @@
  * nothing may be late there; and what a node knows of a range begins with an operation that is
  * not late, or with the clk that has refused it: all that was there before is behind its instants.
  *
- * Guarded batches may be late too: those of queues.  Their rows say nothing by instants of
- * their own; in what order messages are is kept in a row that every change of the queue compares
- * (services/queue/store/README.md), so the range has nothing to add, but for one thing.  Nodes that
- * do not keep that row so may have been there before TV_ROUTE_LEVEL_GUARDED.  What they have put is
- * behind clk: so at that level, too, a node begins on a range with a guarded operation that is not
- * late, or with the clk that has refused it, and only later instants (guarded_after) may be late.
+ * Guarded batches may be late too: those of queues, blobs and catalogues.  Most of their rows say
+ * nothing by instants of their own; in what order things are is kept in a row that every change
+ * compares: a queue's counts, a blob's head and ledger, the generation of a catalogue (the README
+ * of each has the rules).  So the range has nothing to add, but for two things.
+ *
+ * A blob that is deleted leaves no such row.  So its latest instant is noted as gone, and by (2) or
+ * (3) whoever finds no head, or no ledger, has a later one: both are rows that are expected.
+ *
+ * Nodes that do not keep these rows so may have been there before TV_ROUTE_LEVEL_GUARDED, or
+ * TV_ROUTE_LEVEL_GUARDED_BLOBS.  What they have put is behind clk: so at each of these levels a
+ * node begins on a range with an operation that is not late, or with the clk that has refused it,
+ * and only later instants (guarded_after) may be late.
  */
 #include "base/assert.h"
 #include "base/deadline.h"
@@ -65,7 +71,8 @@ typedef struct operation {
     size_t rows, bytes;
     int64_t rows_more;
     bool has_puts, has_inserts;
-    bool may_be_late, is_guarded;
+    bool may_be_late;
+    tv_guard guard;
     unsigned slot, clock_slot; /* that it sets, of tv_range_gones and tv_range_clks */
     bool sets_clock, sets_gone;
     char below_clock[CLOCK_DIGITS], first_stamp[CLOCK_DIGITS], stamp[CLOCK_DIGITS];
@@ -109,7 +116,7 @@ static const tv_change *add_conditions(operation *op, const tv_change **of_key, 
 
     for (size_t i = 0; i < count; i++) {
         tv_assert(of_key[i]->key.len > 0 && of_key[i]->key.len <= TV_KEY_BYTES_MAX);
-        if (TV_MUTANT(NO_GUARD) && op->is_guarded && !is_change(of_key[i])) {
+        if (TV_MUTANT(NO_GUARD) && op->guard && !is_change(of_key[i])) {
             is_there = true;
         } else if (of_key[i]->kind == TV_CHANGE_EXPECT_VALUE) {
             add(op, TV_POOL_ROW_IS, of_key[i]->key, stored(op, of_key[i]->value));
@@ -121,7 +128,7 @@ static const tv_change *add_conditions(operation *op, const tv_change **of_key, 
             last = of_key[i];
         }
     }
-    tv_assert(!op->may_be_late || op->is_guarded || last == NULL || is_there || is_absent);
+    tv_assert(!op->may_be_late || op->guard || last == NULL || is_there || is_absent);
     if (last && last->kind == TV_CHANGE_PUT)
         op->rows_more += is_absent;
     else if (last)
@@ -199,11 +206,11 @@ static void add_rows(operation *op, const tv_write_batch *batch, const tv_change
 /* Whether a batch may be late on this range, by all that the node knows. */
 static bool may_be_late(const tv_write_batch *batch, const tv_map *map, tv_range_lane_use *use)
 {
-    int64_t after = atomic_load(&use->guarded_after);
+    int64_t after = atomic_load(&use->guarded_after[batch->guard]);
 
     if (!batch->may_be_late || map->level < TV_ROUTE_LEVEL_LATE || !atomic_load(&use->clock))
         return false;
-    return !batch->is_guarded || (after && tv_write_batch_first_stamp(batch) > after);
+    return !batch->guard || (after && tv_write_batch_first_stamp(batch) > after);
 }
 
 /* The steps of a batch for its range: the epoch, the clocks if there is something to write, rows.
@@ -220,7 +227,7 @@ static void operation_init(operation *op, const tv_write_batch *batch, const tv_
         .slot = slot,
         .clock_slot = map->level >= TV_ROUTE_LEVEL_LATE ? slot : 0,
         .may_be_late = may_be_late(batch, map, &range->lane->use),
-        .is_guarded = batch->is_guarded,
+        .guard = batch->guard,
     };
     tv_arena_init(&op->arena);
     sorted = tv_arena_alloc(&op->arena, batch->count * sizeof *sorted);
@@ -314,13 +321,19 @@ static void note_clocks(const tv_map *map, tv_range_lane_use *use, int64_t clock
     raise_to(&use->gone, gone);
 }
 
-/* All that is on the range by now is behind this instant.  The first such one will do. */
+/*
+ * All that is on the range by now is behind this instant.  For each guard the first such one will
+ * do that comes when all nodes keep it.
+ */
 static void note_all_behind(const tv_map *map, tv_range_lane_use *use, int64_t instant)
 {
-    int64_t none = 0;
+    for (int guard = 1;
+         guard < TV_GUARDS && map->level >= TV_ROUTE_LEVEL_GUARDED + guard - TV_GUARD_OF_QUEUES;
+         guard++) {
+        int64_t none = 0;
 
-    if (map->level >= TV_ROUTE_LEVEL_GUARDED && atomic_load(&use->guarded_after) == none)
-        atomic_compare_exchange_strong(&use->guarded_after, &none, instant);
+        atomic_compare_exchange_strong(&use->guarded_after[guard], &none, instant);
+    }
 }
 
 /*

@@ -84,6 +84,7 @@ static tv_err node_iter(tv_engine *of, tv_slice from, tv_slice to, tv_iter **ret
 }
 
 static void (*_Atomic before_write)(void); /* called when a write was prepared */
+static atomic_int conflicts;               /* writes that the store has refused */
 
 static tv_err node_write(tv_engine *of, const tv_write_batch *batch)
 {
@@ -97,6 +98,7 @@ static tv_err node_write(tv_engine *of, const tv_write_batch *batch)
         return err;
     if (is_fenced_off || batch->fences == of->ops->fences(of))
         err = tv_engine_write(store, batch);
+    atomic_fetch_add(&conflicts, err == TV_ERR_CONFLICT);
     end_use();
     return err;
 }
@@ -363,6 +365,47 @@ TEST(policies_are_known_when_the_catalogue_is_followed)
     CHECK_OK(set_policy_on(&nodes[1], "people", "three"));
     CHECK_OK(tv_catalog_look_up(nodes[0].catalog, ACCOUNT, TV_LIT("people")));
     CHECK_TEXT(tv_slice_of(policy_on(&nodes[0], "people")), "three");
+}
+
+/* Another node sets policies while a change of this node's is under way, which learns of them. */
+static void set_others(void)
+{
+    before_write = NULL;
+    CHECK_OK(set_policy_on(&nodes[1], "people", "theirs"));
+    CHECK_OK(tv_catalog_follow(nodes[0].catalog, false));
+    CHECK_TEXT(tv_slice_of(policy_on(&nodes[0], "people")), "theirs");
+}
+
+TEST(whoever_sets_policies_finds_them_set_on_that_node)
+{
+    CHECK_OK(create_on(&nodes[0], &arena, "people"));
+    before_write = set_others;
+    CHECK_OK(set_policy_on(&nodes[0], "people", "ours"));
+    CHECK_TEXT(tv_slice_of(policy_on(&nodes[0], "people")), "ours");
+    CHECK_OK(tv_catalog_follow(nodes[1].catalog, false));
+    CHECK_TEXT(tv_slice_of(policy_on(&nodes[1], "people")), "ours");
+}
+
+/* They have one row in common, which tells all nodes that there is something new. */
+static void set_those_of_another(void)
+{
+    before_write = NULL;
+    CHECK_OK(set_policy_on(&nodes[1], "orders", "theirs"));
+}
+
+TEST(changes_of_different_tables_do_not_hold_each_other_up)
+{
+    CHECK_OK(create_on(&nodes[0], &arena, "people"));
+    CHECK_OK(create_on(&nodes[0], &arena, "orders"));
+    before_write = set_those_of_another;
+    atomic_store(&conflicts, 0);
+    CHECK_OK(set_policy_on(&nodes[0], "people", "ours"));
+    CHECK_INT(atomic_load(&conflicts), 0);
+    for (int i = 0; i < NODES; i++) {
+        CHECK_OK(tv_catalog_follow(nodes[i].catalog, false));
+        CHECK_TEXT(tv_slice_of(policy_on(&nodes[i], "people")), "ours");
+        CHECK_TEXT(tv_slice_of(policy_on(&nodes[i], "orders")), "theirs");
+    }
 }
 
 TEST(following_brings_what_was_created_and_takes_what_was_dropped)
@@ -665,6 +708,8 @@ int main(void)
         UNIT(what_was_dropped_and_created_anew_is_another_table),
         UNIT(a_name_with_an_old_table_is_settled_anew),
         UNIT(policies_are_known_when_the_catalogue_is_followed),
+        UNIT(whoever_sets_policies_finds_them_set_on_that_node),
+        UNIT(changes_of_different_tables_do_not_hold_each_other_up),
         UNIT(following_brings_what_was_created_and_takes_what_was_dropped),
         UNIT(nothing_is_read_again_that_has_not_changed),
         UNIT(settings_are_known_to_the_other_node),

@@ -502,6 +502,31 @@ TEST(a_blob_made_again_in_one_group_has_another_etag)
     CHECK(put_text("b", "y") > etag);
 }
 
+/* Nor does the time of a snapshot, which is behind that of its blob. */
+TEST(a_snapshot_of_a_blob_made_again_in_one_group_has_another_time)
+{
+    tv_txn *txn = tv_txn_new(engine);
+    tv_blob_data data = text_data("x");
+    tv_put_blob put = {
+        .change = change_of("b"), .type = TV_BLOB_BLOCK, .data = &data, .data_count = 1};
+    tv_snapshot_blob take = {.change = change_of("b")};
+    tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_WITH_SNAPSHOTS};
+    int64_t snapshot = 0;
+
+    tv_txn_begin(txn);
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(tv_txn_run(txn, put.change.partition, tv_put_blob_run, &put));
+        CHECK_OK(tv_txn_run(txn, put.change.partition, tv_snapshot_blob_run, &take));
+        CHECK(take.snapshot > snapshot && take.snapshot > put.change.etag);
+        snapshot = take.snapshot;
+        CHECK_OK(tv_txn_run(txn, put.change.partition, tv_delete_blob_run, &delete));
+    }
+    CHECK_OK(tv_txn_commit(txn));
+    tv_txn_free(txn);
+    CHECK_OK(RUN(tv_put_blob_run, &put));
+    CHECK(snapshot_of("b") > snapshot);
+}
+
 /* --- damage --- */
 
 static void put_row(tv_slice key, tv_slice value)
@@ -611,6 +636,8 @@ int main(void)
         T(a_lease_guards_changes_and_outlives_a_put),
         T(a_change_may_run_again),
         T(a_blob_made_again_in_one_group_has_another_etag),
+        T(a_snapshot_of_a_blob_made_again_in_one_group_has_another_time),
+        T(a_snapshot_of_a_blob_made_again_in_one_group_has_another_time),
         T(a_blob_at_the_end_of_its_numbers_is_not_changed),
         T(blocks_that_are_too_long_together_make_no_blob),
         T(snapshots_that_are_not_there_are_damage),

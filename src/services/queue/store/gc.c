@@ -85,7 +85,7 @@ tv_err tv_queue_gc_run(tv_txn *txn, void *gc_step)
 {
     tv_queue_gc_step *step = gc_step;
     tv_queue *queue = step->queue;
-    tv_queue_counts counts;
+    tv_queue_counts counts, same;
     expired found;
     tv_err err;
 
@@ -93,18 +93,12 @@ tv_err tv_queue_gc_run(tv_txn *txn, void *gc_step)
     step->removed = 0;
     step->has_more = false;
     step->group = tv_txn_now(txn);
-    err = tv_store_read_counts(txn, queue, &counts);
+    err = tv_store_peek_counts(txn, queue, &counts);
     if (err)
         return err;
     err = walk_index(txn, queue, &counts, &found);
     if (err)
         return err;
-
-    for (size_t i = 0; i < found.count; i++) {
-        err = remove_one(txn, queue, &counts, &found.list[i].id, found.list[i].place);
-        if (err)
-            return err;
-    }
     /* Generations only grow, so what was dropped outside the pipeline is still below this one. */
     if (step->dropped_below > counts.generation)
         return TV_ERR_CORRUPT;
@@ -119,7 +113,17 @@ tv_err tv_queue_gc_run(tv_txn *txn, void *gc_step)
     if (counts.next_sequence)
         tv_store_raise(queue, &queue->expiring, &counts.expiry_bound, found.end, BOUND_AGE_MAX,
                        is_changed);
-    if (is_changed || tv_queue_place_cmp(counts.expiry_bound, bound) != 0)
+    is_changed |= tv_queue_place_cmp(counts.expiry_bound, bound) != 0;
+
+    /* Mostly nothing is.  Then nothing is compared: others change the counts all the time. */
+    if (is_changed)
+        err = tv_store_read_counts(txn, queue, &same);
+    for (size_t i = 0; err == TV_OK && i < found.count; i++)
+        err = remove_one(txn, queue, &counts, &found.list[i].id, found.list[i].place);
+    if (err)
+        return err;
+
+    if (is_changed)
         tv_store_write_counts(txn, queue, &counts);
     step->removed = found.count;
     step->has_more = found.count == STEP_MAX;

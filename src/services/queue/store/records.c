@@ -29,17 +29,9 @@ void tv_queue_done(tv_queue *queue)
     tv_queue_bound_done(&queue->expiring);
 }
 
-tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue, tv_queue_counts *ret_counts)
+/* What a read of the counts has given. */
+static tv_err take_counts(tv_queue *queue, tv_err err, tv_slice value, tv_queue_counts *ret_counts)
 {
-    tv_slice value;
-    tv_err err;
-
-    if (atomic_load(queue->is_dropped))
-        return TV_ERR_QUEUE_NOT_FOUND;
-
-    err = tv_txn_get(txn, queue->counts, &value);
-    if (err == TV_OK || err == TV_ERR_NOT_FOUND)
-        tv_txn_declare_guarded(txn, queue->counts, TV_GUARD_OF_QUEUES);
     if (err == TV_ERR_NOT_FOUND) {
         *ret_counts = (tv_queue_counts){0};
         return TV_OK;
@@ -49,6 +41,32 @@ tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue, tv_queue_counts *ret_c
     if (err == TV_OK)
         atomic_store_explicit(&queue->generation, ret_counts->generation, memory_order_relaxed);
     return err;
+}
+
+tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue, tv_queue_counts *ret_counts)
+{
+    tv_slice value = TV_NONE;
+    tv_err err;
+
+    if (atomic_load(queue->is_dropped))
+        return TV_ERR_QUEUE_NOT_FOUND;
+
+    err = tv_txn_get(txn, queue->counts, &value);
+    if (err == TV_OK || err == TV_ERR_NOT_FOUND)
+        tv_txn_declare_guarded(txn, queue->counts, TV_GUARD_OF_QUEUES);
+    return take_counts(queue, err, value, ret_counts);
+}
+
+tv_err tv_store_peek_counts(tv_txn *txn, tv_queue *queue, tv_queue_counts *ret_counts)
+{
+    tv_slice value = TV_NONE;
+    tv_err err;
+
+    if (atomic_load(queue->is_dropped))
+        return TV_ERR_QUEUE_NOT_FOUND;
+
+    err = tv_txn_peek(txn, queue->counts, &value);
+    return take_counts(queue, err, value, ret_counts);
 }
 
 void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts)

@@ -7,6 +7,10 @@
 /** The counts; zeros when there are none yet.  TV_ERR_QUEUE_NOT_FOUND when the queue is dropped. */
 tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue,
                             tv_queue_counts *ret_counts) TV_WARN_UNUSED;
+
+/** The same for a look: whoever goes by it and writes reads them, too. */
+tv_err tv_store_peek_counts(tv_txn *txn, tv_queue *queue,
+                            tv_queue_counts *ret_counts) TV_WARN_UNUSED;
 void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts);
 
 /**

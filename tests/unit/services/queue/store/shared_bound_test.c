@@ -68,6 +68,25 @@ TEST(a_queue_without_messages_is_not_written_to)
     CHECK_INT(count_rows(), 0);
 }
 
+TEST(a_collection_is_not_refused_when_it_found_nothing)
+{
+    tv_queue_gc_step step = {.queue = &queues[0]};
+
+    put_on(1, 0, 60);
+    CHECK_OK(run_whole(0, tv_queue_gc_run, &step)); /* stores the first bound */
+    CHECK_OK(run(0, tv_queue_gc_run, &step));
+    put_on(1, 0, 60);
+    CHECK_OK(tv_txn_commit(txns[0]));
+
+    pass(61);
+    CHECK_OK(run(0, tv_queue_gc_run, &step));
+    put_on(1, 0, 60);
+    CHECK_ERR(tv_txn_commit(txns[0]), TV_ERR_CONFLICT);
+    CHECK_OK(run_whole(0, tv_queue_gc_run, &step));
+    CHECK_INT(step.removed, 2);
+    CHECK_INT(stored_counts().messages, 1);
+}
+
 /* Run a get on node 0 up to its write, with a bound to raise; `get` is its memory. */
 static void begin_raising_get(tv_queue_get *get)
 {
@@ -279,6 +298,7 @@ int main(void)
         UNIT(a_get_stores_the_bound_when_it_has_moved_over_many_rows),
         UNIT(an_old_bound_is_raised_by_the_next_get),
         UNIT(a_queue_without_messages_is_not_written_to),
+        UNIT(a_collection_is_not_refused_when_it_found_nothing),
         UNIT(a_get_that_would_raise_the_bound_above_a_put_is_refused),
         UNIT(a_get_that_would_raise_the_bound_above_a_message_made_visible_is_refused),
         UNIT(what_is_put_in_the_same_group_lowers_the_bound_again),

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,4 +195,27 @@ const char *tool_grouped(char room[TOOL_GROUPED], double number)
     }
     room[to] = '\0';
     return room;
+}
+
+void tool_text_grouped(tool_text *text, double number)
+{
+    char room[TOOL_GROUPED];
+
+    tool_text_puts(text, tool_grouped(room, number));
+}
+
+void tool_text_amount(tool_text *text, double number)
+{
+    int before = number > 0 ? (int)floor(log10(number)) + 1 : 1; /* digits in front of the point */
+    char digits[64];
+    size_t size;
+
+    if (before > 3) {
+        tool_text_grouped(text, number);
+        return;
+    }
+    size = (size_t)snprintf(digits, sizeof digits, "%.*f", before < -30 ? 36 : 6 - before, number);
+    while (digits[size - 1] == '0')
+        size--;
+    tool_text_add(text, digits, digits[size - 1] == '.' ? size - 1 : size);
 }

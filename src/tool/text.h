@@ -41,6 +41,10 @@ bool tool_state_folder(tool_text *ret_path);
 /* 1284 as "1,284", in the room, which is returned. */
 enum { TOOL_GROUPED = 32 };
 const char *tool_grouped(char room[TOOL_GROUPED], double number);
+void tool_text_grouped(tool_text *text, double number);
+
+/* Six digits, without an exponent: 0.0036, 2.256, 1,234,568. */
+void tool_text_amount(tool_text *text, double number);
 
 /* The base64 of bytes, and back: false when it is not strict base64. */
 void tool_text_base64(tool_text *text, const void *bytes, size_t size);

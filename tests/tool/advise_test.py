@@ -86,7 +86,7 @@ class Advise(TavolaTest):
             "  cure   Store a copy.",
             "         PartitionKey = email_{Email}, RowKey = email",
             "         then PartitionKey eq 'email_x' and RowKey eq 'email' examines 1 instead of "
-            "48211",
+            "48,211",
             "         tavola_indexed_put()",
             "",
             "1 finding in 7 requests (live)",

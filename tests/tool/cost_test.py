@@ -143,19 +143,19 @@ class Cost(CostTest):
     def test_people_see_the_costliest_first(self):
         lines = self.ok("advise", "--cost", "People", *self.prices(), *self.admin).splitlines()
         self.assertEqual(len(lines), 8)
-        self.assertRegex(lines[0], r"\A 53\.2 % +1200 a day +1\.2  People  EntityGroupTransaction\Z")
+        self.assertRegex(lines[0], r"\A 53\.2 % +1,200 a day +1\.2  People  EntityGroupTransaction\Z")
         self.assertRegex(lines[1], r"\A 25\.5 % +576 a day +0\.576  People  QueryEntities "
                                    r"Age ge \?i  \(12 pages of 4 queries\)\Z")
-        self.assertEqual(lines[4:6], ["", "47 transactions in 30 minutes, 2256 a day: "
+        self.assertEqual(lines[4:6], ["", "47 transactions in 30 minutes, 2,256 a day: "
                                           "2.256 EUR a day"])
-        self.assertRegex(lines[6], r"\A90000 bytes as the service bills them, 1 table: "
-                                   r"[0-9.e-]+ EUR a day\Z")
+        self.assertRegex(lines[6], r"\A90,000 bytes as the service bills them, 1 table: "
+                                   r"[0-9.]+ EUR a day\Z")
         self.assertRegex(lines[7], r"\Atogether [0-9.]+ EUR a day\Z")
 
     def test_what_is_short_is_not_said_to_be_a_day(self):
         mark = self.ok("advise", "mark", *self.admin).strip()
         self.assertEqual(self.ok("advise", "--cost", "--since", mark, *self.admin).splitlines()[-2],
-                         "0 transactions in 1 minute, 0 a day if it stayed so")
+                         "0 transactions in 1 second, 0 a day if it stayed so")
 
     def test_a_limit_cuts_the_list_and_not_the_sum(self):
         answer = self.cost("People", "--limit", "1")
@@ -164,7 +164,7 @@ class Cost(CostTest):
         self.assertEqual(answer["Sum"]["Transactions"], TRANSACTIONS)
 
     def test_other_formats_have_a_record_for_each_shape(self):
-        notes = r"47 transactions[^\n]+\n\d+ bytes[^\n]+\ntogether[^\n]+\n"
+        notes = r"47 transactions[^\n]+\n[\d,]+ bytes[^\n]+\ntogether[^\n]+\n"
         text = self.ok("advise", "--cost", "People", *self.prices(), "-o", "csv", *self.admin,
                        says=notes)
         rows = list(csv.DictReader(io.StringIO(text)))
@@ -226,9 +226,20 @@ class Cost(CostTest):
         with OneAnswer(reply(200, body), token=self.watched.admin_token()) as server:
             text = self.ok("advise", "--cost", "--admin", server.url, "--data", self.watched.data)
         self.assertEqual(text.splitlines(), [
-            "100.0 %          1440 a day  T  QueryEntities \\x1b[31m", "",
-            "1 transaction in 1 minute, 1440 a day if it stayed so",
+            "100.0 %         86,400 a day  T  QueryEntities \\x1b[31m", "",
+            "1 transaction in 1 second, 86,400 a day if it stayed so",
             "0 bytes as the service bills them, 1 table (1 not counted)"])
+
+    def test_what_is_something_is_not_nothing(self):
+        shapes = [{"account": "a", "table": "T", "operation": "QueryEntity", "executions": n}
+                  for n in (123456, 1)]
+        with OneAnswer(reply(200, json.dumps({"windowSeconds": 3600, "shapes": shapes})),
+                       token=self.watched.admin_token()) as server:
+            lines = self.ok("advise", "--cost", "--admin", server.url, "--data",
+                            self.watched.data).splitlines()
+        self.assertEqual(lines[:2], ["100.0 %      2,962,944 a day  T  QueryEntity",
+                                     " <0.1 %             24 a day  T  QueryEntity"])
+        self.assertEqual(lines[3], "123,457 transactions in 60 minutes, 2,962,968 a day")
 
     def test_accounts_are_named_when_there_are_more(self):
         shapes = [{"account": name, "table": "T", "operation": "QueryEntity", "executions": 1}
@@ -257,7 +268,7 @@ class Changing(CostTest):
         self.assertEqual([(shape["Operation"], shape["Transactions"])
                           for shape in answer["Shapes"]], [("QueryEntity", 3)])
         self.assertEqual((answer["Sum"]["WindowSeconds"], answer["Sum"]["TransactionsPerDay"]),
-                         (60, 3 * 24 * 60))
+                         (1, 3 * 24 * 3600))
         self.assertEqual(answer["Sum"]["BilledBytes"], 36 * 100)
         self.fails(1, "advise", "--cost", "--since", "m999", *self.admin, says="no such mark")
 

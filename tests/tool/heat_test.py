@@ -10,7 +10,7 @@ from tavola import TavolaTest
 TOKEN = "0" * 64
 HEAT = {
     "account": "devstoreaccount1", "table": "People", "m": "writes", "grainS": 60, "from": 1782000000,
-    "slots": 4, "recorded": 4, "buckets": 3, "max": 1000, "approx": False,
+    "slots": 4, "recorded": 4, "until": 1782000240, "buckets": 3, "max": 1000, "approx": False,
     "keys": [[""], ["counter", "total"], ["counter", "total", ""]],
     "findings": [{"kind": "hot-line", "verdict": "fix", "slot": 0, "slots": 4, "bucket": 1, "buckets": 1,
                   "share": 0.9, "period": 0, "oneKey": True, "text": "One entity, 90 % of the writes."}],
@@ -76,7 +76,16 @@ class HeatMap(TavolaTest):
         for words, told in (((), "no reads; 'tavola heat People writes' shows the writes"), (("deletes",), "no deletes")):
             with OneAnswer(answer(cells=[[0] * 3] * 4, findings=[]), token=TOKEN) as server:
                 lines = self.ok(*self.heat(server, *words)).splitlines()
-            self.assertEqual(lines[3], "2026-06-21T00:00Z to 2026-06-21T00:04Z, " + told)
+            self.assertEqual(lines[3:5], ["2026-06-21T00:00Z to 2026-06-21T00:04Z, " + told, "The minute at hand is not in it yet."])
+
+    def test_what_is_not_over_is_not_shown_as_empty(self):
+        with OneAnswer(answer(recorded=3, until=1782000180, cells=[*HEAT["cells"][:3], [0] * 3]), token=TOKEN) as server:
+            lines = self.ok(*self.heat(server)).splitlines()
+        self.assertTrue(lines[1].endswith("█"), lines[1])
+        self.assertTrue(lines[3].startswith("2026-06-21T00:00Z to 2026-06-21T00:03Z, at most"), lines[3])
+        for grain, told in ((60, "its minute is"), (600, "its ten minutes are"), (3600, "its hour is")):
+            with self.subTest(grain), OneAnswer(answer(grainS=grain, recorded=0, until=0, cells=[[0] * 3] * 4, findings=[]), token=TOKEN) as server:
+                self.assertEqual(self.ok(*self.heat(server)), f"There is no picture yet: traffic is shown when {told} over.\n")
 
     def test_the_rule_that_says_the_same_is_named(self):
         named = HEAT["findings"][0] | {"rule": "hot-entity", "id": "hot-entity@a/People/x"}
@@ -98,7 +107,7 @@ class HeatMap(TavolaTest):
     def test_a_thin_line_survives_when_columns_are_fewer_than_slots(self):
         cells = [[0] for _ in range(360)]
         cells[123] = [7]
-        with OneAnswer(answer(slots=360, buckets=1, keys=[[""]], cells=cells, findings=[]), token=TOKEN) as server:
+        with OneAnswer(answer(slots=360, until=HEAT["from"] + 360 * 60, buckets=1, keys=[[""]], cells=cells, findings=[]), token=TOKEN) as server:
             line = self.ok(*self.heat(server)).splitlines()[0]
         self.assertEqual(line.count("█"), 1)
         self.assertLessEqual(len(line), 80)

@@ -370,17 +370,24 @@ static void add_price(const tv_judging *j, double presence, tv_proposal *proposa
 
     if (presence * rate->writes < 1 || (rate->has_hourly && rate->load_writes == 0))
         return;
-    tv_buf_add_lit(&note, "each write costs one more: there were ");
-    tv_finding_add_grouped(&note, rate->writes);
-    tv_buf_add_lit(&note, " in ");
-    tv_finding_add_duration(&note, (int64_t)rate->seconds);
-    if (rate->load_writes > 0) {
-        tv_buf_add_lit(&note, ", and the price of an hour leaves out ");
+    tv_buf_add_lit(&note, "each write becomes two; ");
+    if (rate->load_writes > 0 && rate->load_writes >= rate->writes) {
+        tv_buf_add_lit(&note, "all ");
+    } else if (rate->load_writes > 0) {
         tv_finding_add_grouped(&note, rate->load_writes);
-        tv_buf_add_lit(&note, " that filled the table");
+        tv_buf_add_lit(&note, " of the ");
+    } else {
+        tv_buf_add_lit(&note, "there were ");
     }
+    tv_finding_add_grouped(&note, rate->writes);
+    tv_buf_add_lit(&note, " writes in ");
+    tv_finding_add_duration(&note, (int64_t)rate->seconds);
+    if (rate->load_writes > 0)
+        tv_buf_add_lit(&note, " filled the table");
     if (!rate->has_hourly)
-        tv_buf_add_lit(&note, "; what an hour has cannot be told so soon");
+        tv_buf_add_lit(&note, "; how many an hour has cannot be told so soon");
+    else
+        tv_buf_add_lit(&note, " and are not counted in the price of an hour");
     add_note(proposal, take(j, &note));
 }
 

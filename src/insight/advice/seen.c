@@ -98,13 +98,15 @@ static void add_texts(filling *f, const tv_field *field)
 
 void tv_finding_add_duration(tv_buf *out, int64_t seconds)
 {
+    int64_t minutes = (seconds + 30) / 60;
+
     if (seconds < 120)
         tv_buf_printf(out, "%lld second%s", (long long)(seconds < 1 ? 1 : seconds),
                       seconds <= 1 ? "" : "s");
-    else if (seconds < 120 * 60)
-        tv_buf_printf(out, "%lld minutes", (long long)(seconds / 60));
+    else if (minutes < 120)
+        tv_buf_printf(out, "%lld minutes", (long long)minutes);
     else
-        tv_buf_printf(out, "%lld hours", (long long)(seconds / 3600));
+        tv_buf_printf(out, "%lld hours", (long long)((seconds + 1800) / 3600));
 }
 
 /* `the 12 minutes to 14:05 UTC`, or `12 minutes of the run` */

@@ -182,6 +182,9 @@ static tv_err return_some(tv_facts *facts, const tv_estimate_query *query, tv_ar
     e->returned_low = passed + fmax(least - keys, 0) * share.low;
     e->returned_high = passed + (most - fresh) * share.high + fresh;
     e->returned = passed + (e->examined - keys) * share.mid;
+    /* What has passed in the probe may be all: no page of this kind returned more. */
+    if (e->returned_basis == TV_SHARE_HISTORY && query->history->share_high > 0)
+        e->returned = fmax(fmin(e->returned, e->examined * query->history->share_high), passed);
     e->returned = fmin(fmax(e->returned, e->returned_low), e->returned_high);
     if (query->top)
         end_at_top(query, p, share, e);

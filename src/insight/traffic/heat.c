@@ -135,10 +135,11 @@ static void write_header(const tv_heat *heat, tv_arena *arena, uint64_t max, tv_
     tv_json_text(out, "table", heat->table);
     tv_buf_printf(out,
                   ",\"m\":\"%s\",\"grainS\":%d,\"from\":%llu,\"slots\":%zu,\"recorded\":%zu,"
+                  "\"until\":%llu,"
                   "\"buckets\":%zu,\"max\":%llu,\"approx\":%s,\"keys\":[",
                   tv_traffic_measure_name(heat->measure), view->grain * 60,
                   (unsigned long long)view->from * 60, view->slots, tv_view_recorded(view),
-                  view->axis->count, (unsigned long long)max,
+                  (unsigned long long)tv_view_until(view) * 60, view->axis->count, (unsigned long long)max,
                   view->is_approximate ? "true" : "false");
     for (size_t i = 0; i < view->axis->count; i++)
         tv_heat_bound_write(arena, i ? view->axis->bounds[i] : heat->low, out);

@@ -58,6 +58,7 @@ void tv_pattern_bound_set(tv_pattern_bound *bound, tv_slice text);
 typedef struct tv_share_top {
     tv_slice name;
     uint64_t own;
+    uint64_t edge; /* what is its own, or another's */
     double count; /* of those that share the slot, at least */
 } tv_share_top;
 
@@ -68,6 +69,7 @@ typedef struct tv_shares {
     double partition_count;          /* of all slots, at least */
     tv_slice largest;                /* PartitionKey */
     double largest_share, largest_share_max; /* of all slots: what it has, what any may have */
+    bool is_at_least;                        /* it may have more */
 } tv_shares;
 
 tv_shares tv_shares_of(const tv_judged *judged, tv_arena *arena);

@@ -58,6 +58,7 @@ typedef struct tv_pattern {
     uint32_t period;            /* of stripes, in minutes */
     size_t times;               /* slots like it: wall */
     uint64_t few;               /* even: all entities there are, where so few cannot be spread */
+    bool is_at_least;           /* hot line, uneven: buckets were too wide to tell the rest */
     bool is_one_key;            /* a hot line that no split can cure */
     bool is_now;                /* it is there in the last slot that has traffic */
 } tv_pattern;

@@ -75,9 +75,11 @@ static void add_wall(const tv_pattern *pattern, tv_buf *out)
     tv_buf_add_char(out, '.');
 }
 
-/* "all of the writes", "92 % of the writes". */
+/* "all of the writes", "92 % of the writes", "at least 92 % of the writes". */
 static void add_share(const tv_pattern *pattern, tv_buf *out)
 {
+    if (pattern->is_at_least)
+        tv_buf_add_lit(out, "at least ");
     if (pattern->share >= 1)
         tv_buf_add_lit(out, "all");
     else

@@ -115,6 +115,7 @@ static tv_share_top end_slot(parts *all, size_t first, uint64_t total)
         if (each->inside > top.own) {
             top.name = each->name;
             top.own = each->inside;
+            top.edge = each->edge;
         }
         if (most * 100 >= total) {
             all->list[kept++] = *each;
@@ -163,6 +164,12 @@ static int compare_parts(const void *a, const void *b)
     return tv_slice_cmp(((const part *)a)->name, ((const part *)b)->name);
 }
 
+/* Whether what is not known changes a number of whole percents. */
+static bool may_be_more(double own, double edge, double total)
+{
+    return round(100 * (own + edge) / total) > round(100 * own / total);
+}
+
 /* The largest of all slots together. */
 static void add_up(tv_shares *shares, parts *all)
 {
@@ -181,6 +188,7 @@ static void add_up(tv_shares *shares, parts *all)
         if (inside / total > shares->largest_share) {
             shares->largest_share = inside / total;
             shares->largest = all->list[i].name;
+            shares->is_at_least = may_be_more(inside, edge, total);
         }
         if ((inside + edge) / total > shares->largest_share_max)
             shares->largest_share_max = (inside + edge) / total;
@@ -219,7 +227,7 @@ tv_shares tv_shares_of(const tv_judged *judged, tv_arena *arena)
 /* Slots in a row in which the same has much. */
 typedef struct run {
     size_t first, last;
-    double own, total, count;
+    double own, edge, total, count;
 } run;
 
 /* From a slot on, as long as the one that has most of it has 0.6 of `least` or more. */
@@ -235,6 +243,7 @@ static run run_from(const tv_shares *shares, const tv_share_top *tops, double le
             own < 0.6 * least * total)
             break;
         r.own += own;
+        r.edge += (double)tops[i].edge;
         r.total += total;
         r.count = fmax(r.count, tops[i].count);
         r.last = i;
@@ -298,6 +307,7 @@ bool tv_shares_find_hot(const tv_shares *shares, tv_pattern *ret_pattern)
         tv_judged_pattern(shares->judged, TV_PATTERN_HOT_LINE, partition.first, partition.last);
     tv_pattern_set_partition(ret_pattern, shares->partitions[partition.first].name);
     ret_pattern->share = partition.own / partition.total;
+    ret_pattern->is_at_least = may_be_more(partition.own, partition.edge, partition.total);
     return true;
 }
 
@@ -319,6 +329,7 @@ bool tv_shares_find_even(const tv_shares *shares, tv_pattern *ret_pattern)
     *ret_pattern = tv_judged_pattern(judged, is_uneven ? TV_PATTERN_UNEVEN : TV_PATTERN_EVEN, 0,
                                      judged->count - 1);
     ret_pattern->share = is_uneven ? least : most;
+    ret_pattern->is_at_least = is_uneven && shares->is_at_least;
     if (is_uneven)
         tv_pattern_set_partition(ret_pattern, shares->largest);
     return true;

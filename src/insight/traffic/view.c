@@ -24,6 +24,15 @@ size_t tv_view_recorded(const tv_view *view)
     return count;
 }
 
+uint32_t tv_view_until(const tv_view *view)
+{
+    for (size_t i = view->slots; i > 0; i--) {
+        if (view->is_recorded[i - 1])
+            return view->from + (uint32_t)(i * view->grain);
+    }
+    return 0;
+}
+
 /* While a view is made. */
 typedef struct view_work {
     const tv_view_query *query;

@@ -51,6 +51,10 @@ typedef struct tv_view {
 /** Slots of which there is a column. */
 size_t tv_view_recorded(const tv_view *view);
 
+/** The end of the last of these, in minutes; 0 when there is none.  What came later is not known: a
+ * column is there when its time is over. */
+uint32_t tv_view_until(const tv_view *view);
+
 static inline uint64_t tv_view_cell(const tv_view *view, tv_traffic_measure measure, size_t slot,
                                     size_t bucket)
 {

@@ -14,11 +14,18 @@ static tv_slice partition_of(const tv_kept_key *key)
     return (tv_slice){key->bytes, key->partition_len};
 }
 
-static void compare(tv_direction *d, size_t count, const tv_kept_key *key, uint64_t weight)
+static void compare(tv_direction *d, const tv_kept_key *key, uint64_t weight)
 {
+    size_t count = d->seen < TV_DIRECTION_KEYS ? (size_t)d->seen : TV_DIRECTION_KEYS;
+    uint64_t lag = d->seen / TV_DIRECTION_LAG_PART;
     bool is_first = true, is_last = true;
 
+    if (lag < TV_DIRECTION_LAG_MIN)
+        lag = TV_DIRECTION_LAG_MIN;
     for (size_t i = 0; i < count; i++) {
+        if (d->came[i] + lag > d->seen)
+            continue;
+
         int order = tv_slice_cmp(tv_kept_key_slice(key), tv_kept_key_slice(&d->keys[i]));
         int order_pk = tv_slice_cmp(partition_of(key), partition_of(&d->keys[i]));
 
@@ -139,13 +146,15 @@ void tv_direction_add(tv_direction *d, const tv_kept_key *key, uint64_t weight, 
     vote(d, key, weight);
     end_window_if_due(d, time_ns);
     d->weight += weight;
-    if (d->seen >= TV_DIRECTION_KEYS_MIN)
-        compare(d, d->seen < TV_DIRECTION_KEYS ? (size_t)d->seen : TV_DIRECTION_KEYS, key, weight);
+    if (d->seen >= TV_DIRECTION_SEEN_MIN)
+        compare(d, key, weight);
 
     /* Each that has come has the same chance to be in it. */
     uint64_t at = d->seen < TV_DIRECTION_KEYS ? d->seen : next_random(d) % (d->seen + 1);
 
-    d->seen++;
-    if (at < TV_DIRECTION_KEYS)
+    if (at < TV_DIRECTION_KEYS) {
         d->keys[at] = *key;
+        d->came[at] = d->seen;
+    }
+    d->seen++;
 }

@@ -1,7 +1,9 @@
 /*
  * Whether new entities always go to one end of a table.  A reservoir of keys that were inserted
  * is compared with each that comes later: where all are greater, the table grows at its end.
- * Windows of at least a minute and 50 inserts are judged one by one.
+ * Windows of at least a minute and 50 inserts are judged one by one.  Inserts that follow each other
+ * closely may have been on their way side by side, and were done in any order: an insert is compared
+ * with those that came before the last eighth of its window, and before the last eight.
  *
  * Where a window lies inside one partition (its PartitionKey is the hour), the partition that has
  * most of each minute's inserts is followed instead.
@@ -15,7 +17,9 @@
 
 enum {
     TV_DIRECTION_KEYS = 32,
-    TV_DIRECTION_KEYS_MIN = 16, /* to compare with */
+    TV_DIRECTION_SEEN_MIN = 16, /* before one that is compared */
+    TV_DIRECTION_LAG_MIN = 8,   /* inserts that one is not compared with, or this part of them: */
+    TV_DIRECTION_LAG_PART = 8,
     TV_DIRECTION_INSERTS_MIN = 50,
     TV_DIRECTION_WINDOWS = 5,
     TV_DIRECTION_CHANGES = 64,
@@ -33,13 +37,14 @@ typedef struct tv_direction_window {
 
 typedef struct tv_direction {
     tv_kept_key keys[TV_DIRECTION_KEYS];
+    uint64_t came[TV_DIRECTION_KEYS]; /* how many had been seen of the window before each */
     /* Comparisons with them: of whole keys, and of PartitionKeys. */
     uint64_t greater, less, equal, greater_pk, less_pk;
     uint64_t random;      /* state of a generator */
     uint64_t seen;        /* samples of the window at hand, */
     uint64_t weight;      /* and the inserts that they stand for */
     uint64_t compared;    /* of these, those that came when there were keys enough, */
-    uint64_t first, last; /* of these, below or above all keys of the reservoir */
+    uint64_t first, last; /* of these, below or above all that they were compared with */
     int64_t begun_ns;
     tv_direction_window windows[TV_DIRECTION_WINDOWS]; /* the newest first */
     uint32_t window_count;

@@ -424,7 +424,9 @@ static void fold_sample(tv_watch *watch, const tv_watch_sample *sample)
                           sample->weight);
 }
 
-void tv_watch_fold_sheet(tv_watch *watch, const tv_sheet *sheet)
+/* --- sheets --- */
+
+static void fold_sheet(tv_watch *watch, const tv_sheet *sheet)
 {
     watch->requests += sheet->requests;
     watch->dropped += sheet->dropped;
@@ -433,6 +435,34 @@ void tv_watch_fold_sheet(tv_watch *watch, const tv_sheet *sheet)
         fold_table(watch, &sheet->tables[i]);
     for (size_t i = 0; i < sheet->shape_count; i++)
         fold_shape(watch, sheet->shapes[i]);
-    for (size_t i = 0; i < sheet->sample_count; i++)
-        fold_sample(watch, &sheet->samples[i]);
+}
+
+/* The shard with the oldest sample that is not folded yet, NULL when there is none. */
+static tv_watch_shard *oldest_of(tv_watch *watch)
+{
+    tv_watch_shard *oldest = NULL;
+    int64_t oldest_ns = 0;
+
+    for (int i = 0; i < watch->options.shard_count; i++) {
+        tv_watch_shard *shard = &watch->shards[i];
+        const tv_sheet *sheet = shard->taken;
+
+        if (shard->folded == sheet->sample_count)
+            continue;
+        if (oldest == NULL || sheet->samples[shard->folded].time_ns < oldest_ns) {
+            oldest = shard;
+            oldest_ns = sheet->samples[shard->folded].time_ns;
+        }
+    }
+    return oldest;
+}
+
+void tv_watch_fold_taken(tv_watch *watch)
+{
+    for (int i = 0; i < watch->options.shard_count; i++) {
+        fold_sheet(watch, watch->shards[i].taken);
+        watch->shards[i].folded = 0;
+    }
+    for (tv_watch_shard *shard; (shard = oldest_of(watch));)
+        fold_sample(watch, &shard->taken->samples[shard->folded++]);
 }

@@ -225,8 +225,14 @@ void tv_watch_end_minute(tv_watch *watch, int64_t time_ns);
 void tv_watch_begin_slots(tv_watch *watch, int64_t time_ns);
 void tv_watch_end_hour(tv_watch *watch, int64_t hour);
 
-/** The sheet of a shard, and a walk that has ended; with the lock. */
-void tv_watch_fold_sheet(tv_watch *watch, const tv_sheet *sheet);
+/**
+ * The sheets that were taken of all shards: their sums, then their samples in the order in which the
+ * requests were done.  One client's requests come over several connections, and so over several
+ * threads.  With the lock.
+ */
+void tv_watch_fold_taken(tv_watch *watch);
+
+/** A walk that has ended; with the lock. */
 void tv_watch_fold_walk(void *watch, const tv_walk *walk);
 
 /** The sum of the last five minutes. */

@@ -35,6 +35,8 @@ struct tv_watch_shard {
 
     /* The fold's, with the lock of the watch. */
     tv_sheet *spare;
+    tv_sheet *taken; /* during a fold, */
+    size_t folded;   /* and how many of its samples are folded */
     int64_t taken_ns; /* when the sheet was last taken, by the monotonic clock */
 };
 

@@ -163,15 +163,17 @@ static unsigned period_for(const tv_watch *watch, uint64_t requests, int64_t ns)
 static void take_in(tv_watch *watch)
 {
     watch->period = 1;
+    for (int i = 0; i < watch->options.shard_count; i++)
+        watch->shards[i].taken = tv_watch_shard_take(&watch->shards[i]);
+    tv_watch_fold_taken(watch);
     for (int i = 0; i < watch->options.shard_count; i++) {
         tv_watch_shard *shard = &watch->shards[i];
-        tv_sheet *sheet = tv_watch_shard_take(shard);
         int64_t now = tv_clock_mono_ns();
-        unsigned period = period_for(watch, sheet->requests, now - shard->taken_ns);
+        unsigned period = period_for(watch, shard->taken->requests, now - shard->taken_ns);
 
-        tv_watch_fold_sheet(watch, sheet);
-        tv_sheet_reset(sheet);
-        shard->spare = sheet;
+        tv_sheet_reset(shard->taken);
+        shard->spare = shard->taken;
+        shard->taken = NULL;
         shard->taken_ns = now;
         atomic_store_explicit(&shard->period, period, memory_order_relaxed);
         if (watch->period < period)

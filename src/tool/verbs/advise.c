@@ -52,14 +52,16 @@ static bool is_before(tool_json finding, tool_json answer)
 static void put_count(tool_json answer, size_t count, size_t older)
 {
     double requests = tool_json_number(tool_json_get(answer, "window.requests"));
+    char room[TOOL_GROUPED];
 
     printf("%zu finding%s", count, count == 1 ? "" : "s");
     if (older) {
         printf(", %zu of them last seen before ", older);
         tool_finding_put(answer, "window.from");
-        printf("; %.0f request%s since then (", requests, requests == 1 ? "" : "s");
+        printf("; %s request%s since then (", tool_grouped(room, requests),
+               requests == 1 ? "" : "s");
     } else {
-        printf(" in %.0f request%s (", requests, requests == 1 ? "" : "s");
+        printf(" in %s request%s (", tool_grouped(room, requests), requests == 1 ? "" : "s");
     }
     tool_finding_put(answer, "window.mode");
     printf(")\n");

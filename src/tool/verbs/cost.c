@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DAY_S = 24 * 3600, MONTH_DAYS = 30, WINDOW_S_MIN = 60 };
+enum { DAY_S = 24 * 3600, MONTH_DAYS = 30, WINDOW_S_MIN = 1 };
 #define COUNT_MAX 1e18 /* more than any server has counted */
 
 double cost_per_day(const cost_bill *bill, double transactions)

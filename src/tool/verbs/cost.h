@@ -34,7 +34,7 @@ typedef struct cost_bill {
     size_t shape_count;
     cost_table *tables;
     size_t table_count;
-    double seconds;            /* that the window has; a minute at least */
+    double seconds;            /* that the window has; one at least */
     double transactions;       /* in it */
     double bytes, stored;      /* of the tables where they are known */
     double error;              /* of the bytes: all errors as if they were in one direction */

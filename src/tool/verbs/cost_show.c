@@ -3,6 +3,7 @@
 
 #include "../output/row.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { COLUMNS = 10 };
@@ -31,7 +32,8 @@ static tavola_value money_value(const cost_bill *bill, double cost)
 /* "0.0036 EUR a day" */
 static void write_money(const cost_bill *bill, double cost, tool_text *line)
 {
-    tool_text_printf(line, "%.6g%s%s a day", cost, *bill->prices->currency ? " " : "",
+    tool_text_amount(line, cost);
+    tool_text_printf(line, "%s%s a day", *bill->prices->currency ? " " : "",
                      bill->prices->currency);
 }
 
@@ -139,14 +141,24 @@ static const char *plural(double count)
 /* From less nothing can be told of a day. */
 enum { DAY_FROM_S = 600 };
 
-/* "62 transactions in 30 minutes, 2976 a day: 0.0001 EUR a day" */
+/* "35 seconds", "30 minutes" */
+static void write_duration(double seconds, tool_text *line)
+{
+    bool is_short = seconds < 120;
+    double number = floor((is_short ? seconds : seconds / 60) + 0.5);
+
+    tool_text_printf(line, "%.0f %s%s", number, is_short ? "second" : "minute", plural(number));
+}
+
+/* "62 transactions in 30 minutes, 2,976 a day: 0.0001 EUR a day" */
 static void write_requests(const cost_bill *bill, tool_text *line)
 {
-    double minutes = (double)(int64_t)(bill->seconds / 60 + 0.5);
-
-    tool_text_printf(line, "%.0f transaction%s in %.0f minute%s, %.0f a day", bill->transactions,
-                     plural(bill->transactions), minutes, plural(minutes),
-                     cost_per_day(bill, bill->transactions));
+    tool_text_grouped(line, bill->transactions);
+    tool_text_printf(line, " transaction%s in ", plural(bill->transactions));
+    write_duration(bill->seconds, line);
+    tool_text_puts(line, ", ");
+    tool_text_grouped(line, cost_per_day(bill, bill->transactions));
+    tool_text_puts(line, " a day");
     if (bill->seconds < DAY_FROM_S)
         tool_text_puts(line, " if it stayed so");
     if (bill->prices) {
@@ -161,9 +173,13 @@ static void write_bytes(const cost_bill *bill, tool_text *line)
 
     for (size_t i = 0; i < bill->table_count; i++)
         unknown += !bill->tables[i].is_known && !bill->tables[i].is_gone;
-    tool_text_printf(line, "%.0f bytes as the service bills them", bill->bytes);
-    if (bill->error >= 1)
-        tool_text_printf(line, " (+/- %.0f)", bill->error);
+    tool_text_grouped(line, bill->bytes);
+    tool_text_puts(line, " bytes as the service bills them");
+    if (bill->error >= 1) {
+        tool_text_puts(line, " (+/- ");
+        tool_text_grouped(line, bill->error);
+        tool_text_puts(line, ")");
+    }
     tool_text_printf(line, ", %zu table%s", bill->table_count, plural((double)bill->table_count));
     if (unknown)
         tool_text_printf(line, " (%zu not counted)", unknown);
@@ -229,13 +245,23 @@ static void put(const tool_text *text)
     tool_text_done(&safe);
 }
 
-/* " 61.2 %       74482 a day     0.0027  People  QueryEntities Age eq ?i" */
+/* " 61.2 %      74,482 a day     0.0027  People  QueryEntities Age eq ?i" */
 static void put_shape(const cost_bill *bill, const cost_shape *shape, bool has_accounts)
 {
-    printf("%5.1f %%  %12.0f a day  ", share_of(bill, shape),
-           cost_per_day(bill, shape->transactions));
-    if (bill->prices)
-        printf("%10.4g  ", cost_of_requests(bill, shape->transactions));
+    char room[2][TOOL_GROUPED];
+
+    if (share_of(bill, shape) < 0.05)
+        printf(" <0.1 %%");
+    else
+        printf("%5.1f %%", share_of(bill, shape));
+    printf("  %13s a day  ", tool_grouped(room[0], cost_per_day(bill, shape->transactions)));
+    if (bill->prices) {
+        tool_text cost = {0};
+
+        tool_text_amount(&cost, cost_of_requests(bill, shape->transactions));
+        printf("%10s  ", cost.at);
+        tool_text_done(&cost);
+    }
     if (has_accounts) {
         put(&shape->account);
         putchar('/');
@@ -248,7 +274,8 @@ static void put_shape(const cost_bill *bill, const cost_shape *shape, bool has_a
         put(&shape->filter);
     }
     if (shape->transactions > shape->executions)
-        printf("  (%.0f pages of %.0f queries)", shape->transactions, shape->executions);
+        printf("  (%s pages of %s quer%s)", tool_grouped(room[0], shape->transactions),
+               tool_grouped(room[1], shape->executions), shape->executions == 1 ? "y" : "ies");
     putchar('\n');
 }
 

@@ -72,11 +72,13 @@ static void put_bounds(const char *label, const explanation *told, bounds names)
     tool_grouped(room[1], (double)low.as.int64);
     tool_grouped(room[2], (double)high.as.int64);
     if (!high.type)
-        printf("%s %s entities or more: the table is not counted yet\n", label, room[1]);
+        printf("%s %s %s or more: the table is not counted yet\n", label, room[1],
+               low.as.int64 == 1 ? "entity" : "entities");
     else if (low.as.int64 == high.as.int64)
         printf("%s %s %s\n", label, room[1], low.as.int64 == 1 ? "entity" : "entities");
     else
-        printf("%s about %s entities (%s to %s), %s\n", label, room[0], room[1], room[2],
+        printf("%s about %s %s (%s to %s), %s\n", label, room[0],
+               about.as.int64 == 1 ? "entity" : "entities", room[1], room[2],
                basis_of(told, names.basis));
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../text.h"
+
 void tool_finding_put(tool_json object, const char *path)
 {
     tool_text text = {0}, safe = {0};
@@ -61,6 +63,18 @@ static void put_functions(tool_json finding)
         putchar('\n');
 }
 
+/* "1", "2.5", "3,600" */
+static void put_mean(tool_json object, const char *path)
+{
+    double number = tool_json_number(tool_json_get(object, path));
+    char room[TOOL_GROUPED];
+
+    if (number < 100)
+        printf("%.3g", number);
+    else
+        fputs(tool_grouped(room, number), stdout);
+}
+
 static void put_proposal(tool_json finding)
 {
     tool_json proposal = tool_json_get(finding, "cure.proposal");
@@ -77,9 +91,9 @@ static void put_proposal(tool_json finding)
     printf("         then ");
     tool_finding_put(proposal, "filterAfter");
     printf(" examines ");
-    tool_finding_put(proposal, "examinedAfter");
+    put_mean(proposal, "examinedAfter");
     printf(" instead of ");
-    tool_finding_put(proposal, "examinedBefore");
+    put_mean(proposal, "examinedBefore");
     putchar('\n');
 }
 

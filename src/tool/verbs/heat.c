@@ -13,7 +13,8 @@
 
 enum { ROWS = 24, LABEL_COLUMNS = 24, WIDTH_DEFAULT = 80, SLOTS_MAX = 672, BUCKETS_MAX = 1536 };
 
-/* The answer, taken apart. */
+/* The answer, taken apart.  Its last slots may have no column, since their time is not over: they are
+ * left out. */
 typedef struct heat {
     size_t slots, buckets;
     int64_t from, grain_s;
@@ -124,6 +125,14 @@ static bool read_cells(const char *json, heat *h)
     return at != NULL;
 }
 
+/* How many slots are over, of an answer whose columns end at `until`. */
+static size_t slots_known(const heat *h, int64_t until)
+{
+    int64_t slots = (until - h->from) / h->grain_s;
+
+    return slots < 0 ? 0 : (size_t)slots < h->slots ? (size_t)slots : h->slots;
+}
+
 static bool heat_parse(const char *json, heat *ret_heat)
 {
     int64_t slots = number(json, "\"slots\":"), buckets = number(json, "\"buckets\":");
@@ -137,7 +146,10 @@ static bool heat_parse(const char *json, heat *ret_heat)
     ret_heat->cells = tool_alloc((size_t)(slots * buckets + 1) * sizeof(uint64_t));
     ret_heat->keys = tool_alloc((size_t)buckets * sizeof(tool_text));
     memset(ret_heat->keys, 0, (size_t)buckets * sizeof(tool_text));
-    return ret_heat->grain_s > 0 && read_keys(json, ret_heat) && read_cells(json, ret_heat);
+    if (ret_heat->grain_s <= 0 || !read_keys(json, ret_heat) || !read_cells(json, ret_heat))
+        return false;
+    ret_heat->slots = slots_known(ret_heat, number(json, "\"until\":"));
+    return true;
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
@@ -287,6 +299,11 @@ static void print_findings(const char *json)
     }
 }
 
+static const char *name_of_grain(const heat *h)
+{
+    return h->grain_s == 60 ? "minute" : h->grain_s == 600 ? "ten minutes" : "hour";
+}
+
 /* "at most 1,204 writes in 60 s" */
 static void print_most(const tool_run *run, const heat *h, uint64_t max)
 {
@@ -297,6 +314,8 @@ static void print_most(const tool_run *run, const heat *h, uint64_t max)
         printf(", no %s", measure);
         if (run->arg_count == 1)
             printf("; 'tavola heat %s writes' shows the writes", run->args[0]);
+        printf("\nThe %s at hand %s not in it yet.", name_of_grain(h),
+               h->grain_s == 600 ? "are" : "is");
     } else {
         tool_grouped(room, (double)max);
         printf(", at most %s %s in %lld s", room, measure, (long long)h->grain_s);
@@ -311,10 +330,16 @@ static void print_map(const tool_run *run, const char *json, const heat *h)
     bool has_colour = tool_has_colour(stdout);
     uint64_t max = 0;
 
+    if (h->slots == 0) {
+        printf("There is no picture yet: traffic is shown when its %s %s over.\n", name_of_grain(h),
+               h->grain_s == 600 ? "are" : "is");
+        print_findings(json);
+        return;
+    }
     if (width > LABEL_COLUMNS + 3)
         columns = width - LABEL_COLUMNS - 2;
     if (columns > h->slots)
-        columns -= h->slots ? columns % h->slots : columns;
+        columns -= columns % h->slots;
     for (size_t i = 0; i < h->slots * h->buckets; i++)
         max = h->cells[i] > max ? h->cells[i] : max;
     for (size_t row = h->buckets; row > 0; row--) {

@@ -68,11 +68,13 @@ static tool_exit update(const tool_lint_report *report)
 static tool_exit end(tool_run *run, const tool_lint_report *report, const tool_lint_format *format)
 {
     double requests = tool_json_number(tool_json_get(report->window, "requests"));
+    char room[2][TOOL_GROUPED];
 
     if (requests < report->config->min_requests) {
-        tool_trouble("%.0f request%s recorded, and %.0f %s needed (min_requests): did the tests "
+        tool_trouble("%s request%s recorded, and %s %s needed (min_requests): did the tests "
                      "run?",
-                     requests, requests == 1 ? " was" : "s were", report->config->min_requests,
+                     tool_grouped(room[0], requests), requests == 1 ? " was" : "s were",
+                     tool_grouped(room[1], report->config->min_requests),
                      report->config->min_requests == 1 ? "is" : "are");
         return TOOL_NO_EVIDENCE;
     }

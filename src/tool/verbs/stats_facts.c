@@ -116,14 +116,14 @@ static tool_exit print(const tool_run *run, tool_json facts)
     tool_exit exit;
 
     double changes = tool_json_number(tool_json_get(facts, "sample.changesSince"));
-    char room[TOOL_GROUPED];
+    char room[TOOL_GROUPED], age[TOOL_GROUPED];
 
     tool_note("by the facts that the server keeps; properties are those of %s entities",
               tool_grouped(room, tool_json_number(tool_json_get(facts, "propertySamples"))));
     if (changes > 0)
-        tool_note("the table was read %.0f s ago; since then entities have come, gone or changed: "
+        tool_note("the table was read %s s ago; since then entities have come, gone or changed: "
                   "%s",
-                  tool_json_number(tool_json_get(facts, "sample.ageSeconds")),
+                  tool_grouped(age, tool_json_number(tool_json_get(facts, "sample.ageSeconds"))),
                   tool_grouped(room, changes));
     if (!tool_has(run, TOOL_FLAG_PROPERTIES))
         return print_table(run, facts);

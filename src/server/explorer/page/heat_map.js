@@ -495,7 +495,9 @@ export class HeatMap {
         ? `about ${this.amount(about)} ${name}, ${this.amount(earlier)} earlier: ${change < 0 ? '−' : '+'}${this.amount(Math.abs(change))}`
         : about
           ? `about ${this.amount(about)} ${name}`
-          : 'nothing';
+          : at >= this.whole.until
+            ? 'Not known yet: it is shown when its time is over.'
+            : 'nothing';
     this.tip.hidden = false;
     put(
       this.tip,

@@ -82,9 +82,10 @@ TEST(times_are_told_by_their_length)
         bool is_of_run;
     } rows[] = {
         {1, "the 1 second to 14:05 UTC", false},    {119, "the 119 seconds to 14:05 UTC", false},
-        {120, "the 2 minutes to 14:05 UTC", false}, {7199, "the 119 minutes to 14:05 UTC", false},
+        {120, "the 2 minutes to 14:05 UTC", false}, {179, "the 3 minutes to 14:05 UTC", false},
+        {7169, "the 119 minutes to 14:05 UTC", false}, {7199, "the 2 hours to 14:05 UTC", false},
         {7200, "the 2 hours to 14:05 UTC", false},  {12, "12 seconds of the run", true},
-        {150, "2 minutes of the run", true},
+        {150, "3 minutes of the run", true},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

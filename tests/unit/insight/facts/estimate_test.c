@@ -458,6 +458,22 @@ TEST(a_history_tells_of_what_is_rare)
     CHECK_INT((long long)estimate_with(prefix, "Age lt 1000", &rare, NULL).returned, ENTITIES);
 }
 
+/* Every earlier query returned one, and the probe of this one has found one already. */
+TEST(a_history_of_one_each_is_one_also_when_it_is_found_at_once)
+{
+    tv_slice prefix = load_table(ONE_PARTITION, 1);
+    tv_estimate_history one = {.examined = 40 * ENTITIES,
+                               .returned = 40,
+                               .bytes = 4000,
+                               .share_low = 1.0 / ENTITIES,
+                               .share_high = 1.0 / ENTITIES};
+    tv_estimate e = estimate_with(prefix, "RowKey eq 'r000007' and Age ge 0 or Age gt 300", &one,
+                                  NULL);
+
+    CHECK_INT(e.returned_basis, TV_SHARE_HISTORY);
+    CHECK(e.returned > 0.99 && e.returned < 1.01);
+}
+
 TEST(a_query_of_few_entities_is_counted_and_tested)
 {
     tv_slice prefix = load_table(ONE_PARTITION, 1);
@@ -516,6 +532,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_estimate_says_what_it_goes_by, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_history_tells_of_what_is_rare, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_history_of_one_each_is_one_also_when_it_is_found_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_query_of_few_entities_is_counted_and_tested, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(time_goes_by_what_pages_have_cost, set_up, tear_down),

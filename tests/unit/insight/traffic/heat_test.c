@@ -93,7 +93,8 @@ static tv_heat heat_of(tv_view *view)
 
 #define HEADER                                                                                     \
     "{\"account\":\"acct\",\"table\":\"People\",\"m\":\"reads\",\"grainS\":600,"                   \
-    "\"from\":1782000000,\"slots\":2,\"recorded\":1,\"buckets\":2,\"max\":3000,\"approx\":true,"   \
+    "\"from\":1782000000,\"slots\":2,\"recorded\":1,\"until\":1782001200,\"buckets\":2,"           \
+    "\"max\":3000,\"approx\":true,"                                                               \
     "\"keys\":[[\"c\"],[\"m\",\"\"]],\"findings\":["
 
 TEST(a_view_in_json)

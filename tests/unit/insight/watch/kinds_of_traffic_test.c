@@ -16,11 +16,18 @@ static char trouble[200];
 static const struct kind *kind; /* of the traffic that is made */
 static int made;                /* requests so far */
 static int elapsed;             /* seconds since the first */
+static int made_hot;            /* requests of these for the partition s07, or the only one */
 
 /* --- traffic --- */
 
+static void count_hot(const char *partition)
+{
+    made_hot += strcmp(partition, "s07") == 0 || strcmp(partition, "all") == 0;
+}
+
 static void write_row(const char *partition, const char *row, bool is_new)
 {
+    count_hot(partition);
     if (is_new)
         insert(partition, row);
     else
@@ -153,6 +160,7 @@ static void one_of_two(void)
 /* Of fifty partitions one is asked for. */
 static void only_partition_read(void)
 {
+    count_hot("s07");
     get("s07", any_row());
 }
 
@@ -358,6 +366,24 @@ static tv_buf names_of(const tv_view *view)
     return names;
 }
 
+/* What is said of a partition's share is so, or is the least of it; a percent and a half is what
+ * counts are off by that were divided between buckets. */
+static void check_shares(const tv_view *view)
+{
+    double truth = (double)made_hot / made;
+
+    for (size_t i = 0; i < view->pattern_count; i++) {
+        const tv_pattern *p = &view->patterns[i];
+
+        if ((p->kind != TV_PATTERN_HOT_LINE && p->kind != TV_PATTERN_UNEVEN) || p->is_one_key ||
+            kind->before)
+            continue;
+        if (p->share > truth + 0.02 || (p->share < truth - 0.015 && !p->is_at_least))
+            CHECK_FAIL("%s: the map says %s%.1f %%, it is %.1f %%", kind->what,
+                       p->is_at_least ? "at least " : "", 100 * p->share, 100 * truth);
+    }
+}
+
 static uint64_t entities_now(void)
 {
     return kind->make == only_entity                                   ? 1
@@ -379,6 +405,7 @@ static tv_buf map_says(uint32_t minute)
     tv_buf names;
 
     CHECK_OK(tv_traffic_read(traffic, &query, &view));
+    check_shares(&view);
     names = names_of(&view);
     tv_view_done(&view);
     return names;
@@ -489,7 +516,7 @@ static void run(int rate)
 {
     since map = {.second = -1}, rules = {.second = -1};
 
-    made = elapsed = 0;
+    made = elapsed = made_hot = 0;
     make_folder();
     start();
     while (elapsed < kind->seconds_to_end) {

@@ -358,6 +358,63 @@ TEST(inserts_at_the_end_move_the_table)
     CHECK(!direction.has_partition);
 }
 
+/* What one program appends, eight a second; `place` is where in that order each insert is done. */
+static double last_share_of(int count, int (*place)(int i))
+{
+    for (int i = 0; i < count; i++) {
+        tv_watch_event event = event_of(TV_ENTITY_OP_INSERT_ENTITY, 201);
+        char row[24];
+
+        snprintf(row, sizeof row, "%08d", place(i));
+
+        tv_watch_key key = key_of("log", row, TV_ENTITY_OP_INSERT_ENTITY, TV_WATCH_CREATED);
+
+        event.keys = &key;
+        event.key_count = 1;
+        event.time_ns += i % 8 * 125 * MS;
+        tv_watch_record(tv_watch_shard_at(watch, i % 2), &event); /* two connections, two threads */
+        if (i % 8 == 7)
+            pass(SECOND);
+    }
+    return judged(NULL)->direction.last_share;
+}
+
+static int in_order(int i)
+{
+    return i;
+}
+
+/* Four workers, of which any may be the first to be done. */
+static int in_fours(int i)
+{
+    static const int orders[][4] = {{1, 0, 3, 2}, {3, 2, 1, 0}, {2, 3, 0, 1}, {0, 3, 1, 2}};
+
+    return i / 4 * 4 + orders[i / 4 % 4][i % 4];
+}
+
+/* Every tenth goes to where only one in a hundred of those before it were. */
+static int tenth_inside(int i)
+{
+    return i % 10 == 9 ? i / 100 : i;
+}
+
+TEST(what_one_program_appends_over_several_connections_is_all_behind)
+{
+    CHECK(last_share_of(8 * 300, in_order) == 1);
+}
+
+TEST(what_workers_append_side_by_side_is_all_behind)
+{
+    CHECK(last_share_of(8 * 300, in_fours) == 1);
+}
+
+TEST(what_goes_inside_is_not_behind)
+{
+    double share = last_share_of(8 * 300, tenth_inside);
+
+    CHECK(share > 0.88 && share < 0.92);
+}
+
 TEST(inserts_at_the_beginning_move_it_too)
 {
     insert_many(DOWNWARDS, 4000, 100 * MS);
@@ -599,6 +656,9 @@ int main(void)
         ONE(a_conflict_of_a_request_that_failed_before_is_a_replay),
         ONE(deletes_after_a_scan_are_told_from_others),
         ONE(inserts_at_the_end_move_the_table),
+        ONE(what_one_program_appends_over_several_connections_is_all_behind),
+        ONE(what_workers_append_side_by_side_is_all_behind),
+        ONE(what_goes_inside_is_not_behind),
         ONE(inserts_at_the_beginning_move_it_too),
         ONE(spread_inserts_do_not),
         ONE(a_partition_for_each_time_is_followed),

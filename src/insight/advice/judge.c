@@ -118,7 +118,7 @@ static void apply(tv_judging *j, const tv_rule_info *rule, const tv_key_column k
     if (rule->of_table)
         rule->of_table(j);
     for (size_t i = 0; rule->of_shape && i < table->shape_count; i++)
-        rule->of_shape(j, &table->shapes[i], &j->views[i]);
+        rule->of_shape(j, &table->shapes[i], j->views[i]);
     for (size_t i = 0; rule->of_partition && i < table->partition_count; i++)
         rule->of_partition(j, &table->partitions[i]);
     for (size_t i = 0; rule->of_row && i < table->row_count; i++)
@@ -137,8 +137,10 @@ static void judge_table(tv_judging *j, const tv_evidence_table *table)
     j->rate = tv_table_rate_of(j->evidence, table);
     j->table_name = family_name(j->evidence, table);
     j->views = tv_arena_zalloc(j->arena, (table->shape_count + 1) * sizeof *j->views);
-    for (size_t i = 0; i < table->shape_count; i++)
-        j->views[i] = tv_shape_view_of(j->arena, table->shapes[i].text);
+    for (size_t i = 0; i < table->shape_count; i++) { /* one by one: together they are large */
+        j->views[i] = tv_arena_alloc(j->arena, sizeof **j->views);
+        *j->views[i] = tv_shape_view_of(j->arena, table->shapes[i].text);
+    }
     keys[0] = tv_key_column_take(j, false);
     keys[1] = tv_key_column_take(j, true);
     for (int rule = 0; rule < TV_RULES; rule++)

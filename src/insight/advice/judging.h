@@ -19,7 +19,7 @@ typedef struct tv_judging {
     const tv_evidence_table *table;
     tv_table_rate rate;
     tv_slice table_name;       /* its name, or the stem of a family of dated tables */
-    tv_shape_view *views;      /* one for each of its shapes */
+    tv_shape_view **views;     /* one for each of its shapes */
     uint64_t account_examined; /* of all tables of its account */
 } tv_judging;
 

@@ -533,7 +533,7 @@ static tv_slice spreading_property(const tv_judging *j)
             continue;
         for (size_t k = 0; k < table->shape_count; k++) {
             all += table->shapes[k].executions;
-            if (tv_shape_view_compares(&j->views[k], property->name))
+            if (tv_shape_view_compares(j->views[k], property->name))
                 asked += table->shapes[k].executions;
         }
         if (asked * 2 > all && (!best || property->distinct > best->distinct))

@@ -144,7 +144,7 @@ void tv_judge_type_drift(tv_judging *j, const tv_evidence_property *property)
         (double)minority < TV_THRESHOLD(j, D03, minority_share) * (double)property->count)
         return;
     for (size_t i = 0; i < j->table->shape_count && filter_count < 4; i++) {
-        if (tv_shape_view_compares(&j->views[i], property->name))
+        if (tv_shape_view_compares(j->views[i], property->name))
             filters[filter_count++] = j->table->shapes[i].text;
     }
     finding =

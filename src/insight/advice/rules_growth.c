@@ -138,7 +138,7 @@ static uint64_t time_queries(const tv_judging *j)
     uint64_t count = 0;
 
     for (size_t i = 0; i < j->table->shape_count; i++) {
-        if (j->views[i].has_time || (is_time_key && j->views[i].has_row_range))
+        if (j->views[i]->has_time || (is_time_key && j->views[i]->has_row_range))
             count += j->table->shapes[i].executions;
     }
     return count;
@@ -149,7 +149,7 @@ static bool has_time_scan(const tv_judging *j)
     for (size_t i = 0; i < j->table->shape_count; i++) {
         uint64_t fingerprint = j->table->shapes[i].fingerprint;
 
-        if ((j->views[i].has_time && (tv_found_on_shape(j, TV_RULE_Q01, fingerprint) ||
+        if ((j->views[i]->has_time && (tv_found_on_shape(j, TV_RULE_Q01, fingerprint) ||
                                       tv_found_on_shape(j, TV_RULE_Q07, fingerprint))) ||
             tv_found_on_shape(j, TV_RULE_Q10, fingerprint))
             return true;

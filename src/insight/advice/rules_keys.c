@@ -26,7 +26,7 @@ tv_key_column tv_key_column_take(tv_judging *j, bool is_row)
     }
     for (size_t i = 0; i < table->shape_count; i++) {
         const tv_evidence_shape *shape = &table->shapes[i];
-        const tv_shape_view *view = &j->views[i];
+        const tv_shape_view *view = j->views[i];
 
         if (is_row ? view->has_row_range : view->has_partition_range) {
             keys.ranges += shape->executions;
@@ -235,7 +235,7 @@ static uint64_t real_ranges(const tv_judging *j, bool is_row, bool with_prefixes
 
     for (size_t i = 0; i < j->table->shape_count; i++) {
         const tv_evidence_shape *shape = &j->table->shapes[i];
-        const tv_shape_view *view = &j->views[i];
+        const tv_shape_view *view = j->views[i];
 
         if (!(is_row ? view->has_row_range : view->has_partition_range) || shape->walks_by_key >= 3)
             continue;

@@ -151,7 +151,7 @@ void tv_judge_wide_read(tv_judging *j)
 {
     wide_point_read(j);
     for (size_t i = 0; i < j->table->shape_count; i++)
-        wide_query(j, &j->table->shapes[i], &j->views[i]);
+        wide_query(j, &j->table->shapes[i], j->views[i]);
 }
 
 /* ---- Q10 ------------------------------------------------------------------------------------- */

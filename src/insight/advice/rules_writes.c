@@ -39,7 +39,7 @@ static const tv_shape_view *scan_view(const tv_judging *j, tv_slice *ret_text)
     for (size_t i = 0; i < j->table->shape_count; i++) {
         if (j->table->shapes[i].fingerprint == j->table->deletes.scan_fingerprint) {
             *ret_text = j->table->shapes[i].text;
-            return &j->views[i];
+            return j->views[i];
         }
     }
     *ret_text = TV_LIT("");

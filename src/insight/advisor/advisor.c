@@ -64,10 +64,11 @@ static void judge(tv_advisor *advisor)
     tv_arena arena;
 
     tv_arena_init(&arena);
-    evidence = tv_watch_take(advisor->watch, &arena, NULL);
-    fill(advisor, &arena, evidence);
-    found = tv_rules_judge(&arena, evidence, &params);
-    tv_advice_keep(advisor->advice, evidence, &found);
+    if (tv_watch_take(advisor->watch, &arena, NULL, &evidence) == TV_OK) { /* else the next time */
+        fill(advisor, &arena, evidence);
+        found = tv_rules_judge(&arena, evidence, &params);
+        tv_advice_keep(advisor->advice, evidence, &found);
+    }
     tv_arena_done(&arena);
 }
 
@@ -77,18 +78,21 @@ bool tv_advisor_judge_run(tv_advisor *advisor, tv_slice mark, const tv_params *p
     tv_evidence *evidence;
     tv_findings found;
     tv_arena arena;
+    tv_err err;
 
     tv_arena_init(&arena);
     tv_watch_fold(advisor->watch);
-    evidence =
-        tv_watch_take(advisor->watch, &arena, tv_arena_printf(&arena, "%.*s", TV_FMT(mark)).data);
-    if (evidence) {
+    err = tv_watch_take(advisor->watch, &arena,
+                        tv_arena_printf(&arena, "%.*s", TV_FMT(mark)).data, &evidence);
+    if (err == TV_ERR_OVERLOADED) {
+        out->is_lost = true;
+    } else if (!err) {
         fill(advisor, &arena, evidence);
         found = tv_rules_judge(&arena, evidence, params);
         tv_advice_write_run(advisor->advice, query, &arena, evidence, &found, out);
     }
     tv_arena_done(&arena);
-    return evidence != NULL;
+    return err != TV_ERR_NOT_FOUND;
 }
 
 /* --- traffic by key --- */

@@ -62,8 +62,8 @@ void tv_advisor_free(tv_advisor *advisor);
 void tv_advisor_advance(tv_advisor *advisor, int64_t ns);
 
 /**
- * Judge all since a mark, and write what was found; nothing of it is kept.  False when the mark is
- * not known.  Any thread; entities may be read.
+ * Judge all since a mark, and write what was found; nothing of it is kept; `out` is lost
+ * without memory for it.  False when the mark is not known.  Any thread; entities may be read.
  */
 bool tv_advisor_judge_run(tv_advisor *advisor, tv_slice mark, const tv_params *params,
                           const tv_advice_query *query, tv_buf *out);

@@ -143,16 +143,19 @@ bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *o
 {
     char mark[TV_WATCH_MARK_SIZE];
     const char *since = asked->since.len ? mark : NULL;
-    const tv_evidence *evidence;
+    tv_evidence *evidence;
     tv_arena arena;
+    tv_err err;
 
     if (asked->since.len >= sizeof mark)
         return false;
     snprintf(mark, sizeof mark, "%.*s", TV_FMT(asked->since));
     tv_arena_init(&arena);
     tv_watch_fold(watch);
-    evidence = tv_watch_take(watch, &arena, since);
-    if (evidence) {
+    err = tv_watch_take(watch, &arena, since, &evidence);
+    if (err == TV_ERR_OVERLOADED) {
+        out->is_lost = true;
+    } else if (!err) {
         tv_buf_printf(out,
                       "{\"version\":1,\"windowSeconds\":%.1f,\"requests\":%" PRIu64
                       ",\"samplePeriod\":%" PRIu32 ",\"dropped\":%" PRIu64
@@ -165,5 +168,5 @@ bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *o
         tv_buf_add_lit(out, "]}\n");
     }
     tv_arena_done(&arena);
-    return evidence != NULL;
+    return err != TV_ERR_NOT_FOUND;
 }

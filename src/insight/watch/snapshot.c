@@ -475,7 +475,7 @@ static void fill_traffic(const tv_snapshot *s, tv_table_entry *entry, tv_evidenc
 }
 
 /* A table without traffic in the window is there too: rules on data look at it. */
-static void fill_table(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table *table)
+static tv_err fill_table(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table *table)
 {
     table->account = tv_snapshot_copy(s, entry->account);
     table->name = tv_snapshot_copy(s, entry->name);
@@ -493,7 +493,7 @@ static void fill_table(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table 
     fill_batches(s, entry, &table->batches);
     fill_runs(s, entry, table);
     fill_worst_minute(s, entry, &table->retries);
-    tv_snapshot_shapes(s, entry, table);
+    return tv_snapshot_shapes(s, entry, table);
 }
 
 /* The seconds in which there was traffic, from the first request of the window to the last. */
@@ -529,13 +529,19 @@ static int64_t day_begin_ns(const tv_snapshot *s)
                  s->watch->started_ns);
 }
 
-static void fill(tv_snapshot *s)
+static tv_err fill(tv_snapshot *s)
 {
     tv_watch *watch = s->watch;
+    size_t tables_bytes = (watch->table_count + 1) * sizeof(tv_evidence_table);
     tv_evidence *evidence = s->evidence;
     int64_t day_from_ns = day_begin_ns(s);
     uint64_t requests_before = 0;
+    tv_err err = tv_arena_reserve(s->arena, tables_bytes);
 
+    if (err)
+        return err;
+
+    evidence->tables = tv_arena_zalloc(s->arena, tables_bytes);
     if (s->mark == TV_TALLY_LIVE) {
         s->from_ns = later(tv_tally_begin_ns(watch->slot), watch->started_ns);
         requests_before = watch->slot_requests[(watch->slot + 1) % TV_TALLY_SLOTS];
@@ -555,22 +561,26 @@ static void fill(tv_snapshot *s)
     evidence->sample_period = watch->period ? watch->period : 1;
     evidence->dropped = watch->dropped;
     evidence->evicted_shapes = watch->evicted;
-    evidence->tables =
-        tv_arena_zalloc(s->arena, (watch->table_count + 1) * sizeof *evidence->tables);
-    for (tv_table_entry *entry = NULL; (entry = tv_watch_next_table(watch, entry));)
-        fill_table(s, entry, &evidence->tables[evidence->table_count++]);
+    for (tv_table_entry *entry = NULL; !err && (entry = tv_watch_next_table(watch, entry));)
+        err = fill_table(s, entry, &evidence->tables[evidence->table_count++]);
+    return err;
 }
 
-tv_evidence *tv_watch_take(tv_watch *watch, tv_arena *arena, const char *mark)
+tv_err tv_watch_take(tv_watch *watch, tv_arena *arena, const char *mark, tv_evidence **ret_evidence)
 {
     tv_snapshot s = {.watch = watch, .arena = arena};
+    tv_err err = TV_ERR_NOT_FOUND;
 
     pthread_mutex_lock(&watch->lock);
     if (tv_watch_find_mark(watch, mark, &s.mark)) {
         s.now_ns = tv_watch_now(watch);
         s.evidence = tv_arena_zalloc(arena, sizeof *s.evidence);
-        fill(&s);
+        err = fill(&s);
     }
     pthread_mutex_unlock(&watch->lock);
-    return s.evidence;
+    if (err)
+        return err;
+
+    *ret_evidence = s.evidence;
+    return TV_OK;
 }

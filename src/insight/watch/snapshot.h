@@ -10,10 +10,12 @@
 #include "insight/watch/watch.h"
 
 /**
- * The evidence of all that was folded, in the arena; NULL for a mark that is not known.  `mark` is
- * NULL, or "m3".  What only others know is left to the caller: has_targets, and of each table
- * entities_now and what follows it.
+ * The evidence of all that was folded, in the arena.  `mark` is NULL, or "m3"; TV_ERR_NOT_FOUND when
+ * it is not known, TV_ERR_OVERLOADED when there is no memory for that many tables and shapes.  What
+ * only others know is left to the caller: has_targets, and of each table entities_now and what
+ * follows it.
  */
-tv_evidence *tv_watch_take(tv_watch *watch, tv_arena *arena, const char *mark);
+tv_err tv_watch_take(tv_watch *watch, tv_arena *arena, const char *mark,
+                     tv_evidence **ret_evidence) TV_WARN_UNUSED;
 
 #endif

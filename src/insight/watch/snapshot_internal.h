@@ -37,8 +37,8 @@ static inline uint64_t tv_snapshot_max(const tv_snapshot *s, const tv_tally *tal
     return tv_tally_max(tally, s->watch->slot, s->mark, max);
 }
 
-/** Fill in table->shapes: snapshot_shape.c. */
-void tv_snapshot_shapes(tv_snapshot *snapshot, const tv_table_entry *entry,
-                        tv_evidence_table *table);
+/** Fill in table->shapes: snapshot_shape.c.  TV_ERR_OVERLOADED. */
+tv_err tv_snapshot_shapes(tv_snapshot *snapshot, const tv_table_entry *entry,
+                          tv_evidence_table *table) TV_WARN_UNUSED;
 
 #endif

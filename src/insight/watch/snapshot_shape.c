@@ -175,9 +175,15 @@ static void add_idle(void *ctx, const tv_walk *walk)
     }
 }
 
-void tv_snapshot_shapes(tv_snapshot *s, const tv_table_entry *entry, tv_evidence_table *table)
+tv_err tv_snapshot_shapes(tv_snapshot *s, const tv_table_entry *entry, tv_evidence_table *table)
 {
-    table->shapes = tv_arena_zalloc(s->arena, (entry->shape_count + 1) * sizeof *table->shapes);
+    size_t bytes = (entry->shape_count + 1) * sizeof *table->shapes;
+    tv_err err = tv_arena_reserve(s->arena, bytes);
+
+    if (err)
+        return err;
+
+    table->shapes = tv_arena_zalloc(s->arena, bytes);
     for (tv_shape_entry *shape = entry->shapes; shape; shape = shape->next_of_table) {
         if (tv_snapshot_sum(s, &shape->tally, TV_SHAPE_PAGES))
             fill_shape(s, shape, &table->shapes[table->shape_count++]);
@@ -188,4 +194,5 @@ void tv_snapshot_shapes(tv_snapshot *s, const tv_table_entry *entry, tv_evidence
         tv_walks_visit_idle(&s->watch->walks, s->now_ns - TV_WATCH_RUN_IDLE_S * TV_WATCH_SECOND_NS,
                             add_idle, &visit);
     }
+    return TV_OK;
 }

@@ -114,7 +114,7 @@ typedef struct tv_watch_list {
     tv_slice since;          /* a mark, "m3" */
 } tv_watch_list;
 
-/** Append {"shapes":[...]}.  False when the mark is not known. */
+/** Append {"shapes":[...]}; `out` is lost without memory for it.  False when the mark is not known. */
 bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *out);
 
 /** What the pages of one shape did to a table in the last hour. */

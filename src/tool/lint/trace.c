@@ -133,7 +133,8 @@ static void judge(replay *r, const char *mark, const tv_params *params,
     /* A run that has ended leaves its walks. */
     tv_watch_advance(r->watch, INT64_C(61000000000));
     tv_arena_init(&arena);
-    evidence = tv_watch_take(r->watch, &arena, mark);
+    if (tv_watch_take(r->watch, &arena, mark, &evidence))
+        exit(tool_trouble("out of memory"));
     for (size_t i = 0; i < evidence->table_count; i++)
         tool_lint_data_fill(r->data, &arena, &evidence->tables[i]);
     found = tv_rules_judge(&arena, evidence, params);

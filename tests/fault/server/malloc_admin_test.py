@@ -1,5 +1,6 @@
 """An answer of the admin port that is too long for the memory there is: 503, and the server goes on."""
 
+import json
 import urllib.parse
 
 from explorer import Page, new_link
@@ -8,6 +9,7 @@ from fault.server.malloc import Malloc
 from until import until
 
 LARGE_BYTES = 64 * 1024  # malloc_shim.c
+JUDGED = 100  # tables with traffic
 ANSWERS = ("/metrics/history", "/log?lines=2048", "/bundle", "/requests?count=2048",
            "/shapes", "/facts?account=greedy&table=Keys&parts=keys", "/advice",
            "/traffic?account=greedy&table=Keys&measure=writes&from={from}",
@@ -36,7 +38,7 @@ class OfTheAdminPort(Malloc):
         self.assertEqual(self.table.insert(table, entity).status, 204)
 
     def fill(self):
-        """What makes each answer long; fewer tables and queries than what is judged has to ask for."""
+        """What makes each answer long, and what is judged: more tables than its memory has without asking."""
         self.assertEqual(self.table.create_table("Keys").status, 204)
         for minute in range(10):  # in each, more is told apart
             for part in range(3):
@@ -53,6 +55,8 @@ class OfTheAdminPort(Malloc):
             self.assertEqual(self.table.create_table(table).status, 204)
             if i < 34:
                 self.insert(table, "r" * 300, Text="x" * 31000, **{f"P{n}": n for n in range(200)})
+            elif i < JUDGED:
+                self.insert(table, "r")
             if i % 50 == 0:
                 self.admin.ask("GET", "/requests")  # they are kept while somebody looks
         self.assertEqual(self.table.get("Keys", "p", "none").status, 404)
@@ -68,3 +72,14 @@ class OfTheAdminPort(Malloc):
             until(lambda: self.ask(path)[0] == 503, f"there is no memory for {path}")
             self.shim.fail(0)
             self.assertEqual(self.ask(path)[0], 200, path)
+
+    def test_what_is_judged(self):
+        mark = json.loads(self.admin.ask("POST", "/advice/marks")[1])["mark"]
+        self.fill()
+        self.shim.fail(255)
+        self.server.pass_time(60)  # it is judged six times, as far as there is memory
+        for path in (f"/advice?since={mark}", f"/shapes?since={mark}"):
+            until(lambda: self.ask(path)[0] == 503, f"there is no memory for {path}")
+        self.shim.fail(0)
+        self.server.pass_time(60)
+        until(lambda: self.ask(f"/advice?since={mark}")[0] == 200, "there is memory again")

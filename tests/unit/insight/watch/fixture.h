@@ -117,11 +117,11 @@ static inline void pass(int64_t ns)
 /* What rules would judge now, of the only table. */
 static inline const tv_evidence_table *judged(const char *mark)
 {
-    const tv_evidence *evidence;
+    tv_evidence *evidence;
 
     tv_watch_fold(watch);
-    evidence = tv_watch_take(watch, &arena, mark);
-    CHECK(evidence && evidence->table_count >= 1);
+    CHECK_OK(tv_watch_take(watch, &arena, mark, &evidence));
+    CHECK(evidence->table_count >= 1);
     return &evidence->tables[0];
 }
 

@@ -429,7 +429,7 @@ static tv_buf rules_say(void)
 
     tv_arena_init(&judging);
     tv_watch_fold(watch);
-    evidence = tv_watch_take(watch, &judging, NULL);
+    CHECK_OK(tv_watch_take(watch, &judging, NULL, &evidence));
     evidence->tables[0].entities_now = entities_now();
     evidence->tables[0].is_exact = true;
     evidence->tables[0].partitions_now = is_alone ? 1 : 50;

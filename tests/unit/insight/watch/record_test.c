@@ -40,6 +40,7 @@ TEST(queries_are_counted_by_shape)
 TEST(the_window_is_an_hour_and_marks_are_as_long_as_wanted)
 {
     tv_watch_event event = query_of("Age gt 30", TV_PLAN_TABLE, 100, 5);
+    tv_evidence *none;
     char first[TV_WATCH_MARK_SIZE], second[TV_WATCH_MARK_SIZE];
 
     record(&event);
@@ -60,12 +61,12 @@ TEST(the_window_is_an_hour_and_marks_are_as_long_as_wanted)
     pass(3600 * SECOND);
     CHECK_INT(judged(NULL)->shape_count, 0);
     CHECK_INT(shape_named(judged(first), "Age gt ?i")->executions, 1);
-    CHECK(tv_watch_take(watch, &arena, "m99") == NULL);
-    CHECK(tv_watch_take(watch, &arena, "x") == NULL);
-    CHECK(tv_watch_take(watch, &arena, "m12345678901234567890123") == NULL);
+    CHECK_INT(tv_watch_take(watch, &arena, "m99", &none), TV_ERR_NOT_FOUND);
+    CHECK_INT(tv_watch_take(watch, &arena, "x", &none), TV_ERR_NOT_FOUND);
+    CHECK_INT(tv_watch_take(watch, &arena, "m12345678901234567890123", &none), TV_ERR_NOT_FOUND);
     for (int i = 0; i < TV_TALLY_MARKS; i++)
         tv_watch_mark(watch, second);
-    CHECK(tv_watch_take(watch, &arena, first) == NULL); /* eight are kept */
+    CHECK_INT(tv_watch_take(watch, &arena, first, &none), TV_ERR_NOT_FOUND); /* eight are kept */
 }
 
 TEST(a_day_is_remembered_of_what_rules_ask_for)
@@ -216,7 +217,11 @@ TEST(samples_stand_for_those_that_were_not_taken)
         tv_watch_record(tv_watch_shard_at(sampled, 0), &event);
 
     tv_watch_fold(sampled);
-    const tv_evidence_table *of = &tv_watch_take(sampled, &arena, NULL)->tables[0];
+    tv_evidence *evidence;
+
+    CHECK_OK(tv_watch_take(sampled, &arena, NULL, &evidence));
+
+    const tv_evidence_table *of = &evidence->tables[0];
 
     CHECK_INT(of->point_reads, 16000);
     CHECK_INT(of->partition_count, 1);
@@ -230,10 +235,12 @@ TEST(samples_stand_for_those_that_were_not_taken)
 static const tv_finding *hot_partition_of(tv_watch *of)
 {
     tv_params params = tv_params_default(TV_EVIDENCE_LIVE);
+    tv_evidence *evidence;
     tv_findings found;
 
     tv_watch_fold(of);
-    found = tv_rules_judge(&arena, tv_watch_take(of, &arena, NULL), &params);
+    CHECK_OK(tv_watch_take(of, &arena, NULL, &evidence));
+    found = tv_rules_judge(&arena, evidence, &params);
     for (size_t i = 0; i < found.count; i++) {
         if (found.items[i]->rule == TV_RULE_P01 &&
             tv_slice_eq(found.items[i]->partition_key, TV_LIT("hot")))

@@ -41,10 +41,10 @@ static void use(uint32_t number)
 
 static const tv_evidence_table *evidence_of(const char *name)
 {
-    const tv_evidence *evidence;
+    tv_evidence *evidence;
 
     tv_watch_fold(watch);
-    evidence = tv_watch_take(watch, &arena, NULL);
+    CHECK_OK(tv_watch_take(watch, &arena, NULL, &evidence));
     for (size_t i = 0; i < evidence->table_count; i++) {
         if (tv_slice_eq(evidence->tables[i].name, tv_slice_of(name)))
             return &evidence->tables[i];
@@ -190,9 +190,10 @@ static void use_much(const char *account, int count)
 
 static size_t tables_of(const char *account)
 {
-    const tv_evidence *evidence = tv_watch_take(watch, &arena, NULL);
+    tv_evidence *evidence;
     size_t count = 0;
 
+    CHECK_OK(tv_watch_take(watch, &arena, NULL, &evidence));
     for (size_t i = 0; i < evidence->table_count; i++)
         count += tv_slice_eq(evidence->tables[i].account, tv_slice_of(account));
     return count;

@@ -294,6 +294,17 @@ CASES = [
          "P02", [("get", ["p", "1", 600], ["1"]), ("behind", ["p", "1"], "ok"), ("get", ["p", "1", 600], ["1"]), ("get", ["p", "1", 0], "404"),
                  ("change", [entity("p", "1", Name="new")], "ok"), ("get", ["p", "1", 600], ["1"])],
          [("p", "1", "new"), ("p", "2", None)], [], "kept", [entity("p", "1"), entity("p", "2")]),
+    Case("a log", ["6@1s {", "40@5s batch People insert 50 {now:yyyyMMddTHH} {ticks} Message={64B}",
+                   "query People \"PartitionKey eq '{now:yyyyMMddTHH}' and RowKey ge '{ticks-120s}'\"", "}"], "P05",
+         [("append", [{"time": "2026-01-05T22:59:59Z"}, "one\n"], "ok"), ("append", [{"time": "2026-01-05T23:00:00Z"}, "two\nthree\n"], "ok"),
+          ("append", [{"time": "2026-01-05T23:59:59Z"}, "four\n"], "ok"), ("append", [{"time": "2026-01-06T00:00:00Z"}, "five\n"], "ok"),
+          ("find", ["2026/01/05/23"], "two\nthree\nfour\n"), ("find", ["2026/01/05/"], "one\ntwo\nthree\nfour\n"),
+          ("find", ["2026/"], "one\ntwo\nthree\nfour\nfive\n"), ("find", ["2027/"], "")], None, [], "log_blob"),
+    Case("a value near 64 KiB", ["insert People p r Text={31000B}"], "D02",
+         [("put", [ANN, "x" * 70000], "ok"), ("get", ["p", "1"], "x" * 70000), ("put", [ANN, "again"], "ok"), ("get", ["p", "1"], "again"),
+          ("blobs", [], "1"), ("put", [entity("p", "0", Name="Zoe"), "long"], "ok"), ("get", ["p", "0"], "long"), ("blobs", [], "2"),
+          ("delete", ["p", "1"], "ok"), ("get", ["p", "1"], "404"), ("blobs", [], "1")],
+         [("p", "0", "Zoe")], [], "large", [entity("p", "0", Text="Old")]),
     *[Case(f"values of which most are {kind}", [f"load People 1x80 Name={most}", f"load People 1x20 rk=r9{{i:04}} Name={other}"], "D03",
            [("rewrite", [], str(left))], [("p", str(n), value) for n, value in enumerate(now)], [], "rewrite", [named(n, value) for n, value in enumerate(was)])
       for kind, most, other, left, was, now in [

@@ -141,9 +141,7 @@ def check_page():
 
 # Rules whose cure no code shows, and why.
 WITHOUT_CODE = {
-    "P05": "lines in blobs are another service, for which the application has names, readers and retention of its own",
     "P08": "which tables get an account of their own is a decision, and then nothing but the connection string changes",
-    "D02": "values in blobs are another service, for which the application has a container and its rights",
 }
 
 

@@ -134,7 +134,7 @@ class JavaScript:
 class CSharp:
     mark = "csharp"
 
-    package = "Azure.Data.Tables"
+    package, blobs = "Azure.Data.Tables", "Azure.Storage.Blobs"
     frame = """global using Azure.Data.Tables;
 global using static Told;
 
@@ -151,10 +151,11 @@ static class Told
         self.project = self.copy("driver", "Driver.cs")
         try:
             run(["dotnet", "add", "package", self.package], self.project, self.env)
+            run(["dotnet", "add", "package", self.blobs], self.project, self.env)
             self.without = ""
-        except Failed:
-            self.without = f"the registry has no {self.package}"
-            shutil.copy(HERE / "csharp/StandIn.cs", self.project)
+        except Failed:  # they share Azure.Core, so both or none
+            self.without = f"the registry does not have all of {self.package} and {self.blobs}"
+            self.project = self.copy("driver", "Driver.cs", "StandIn.cs", "BlobStandIn.cs")
 
     def copy(self, name, *sources):
         """A fresh project."""
@@ -167,7 +168,7 @@ static class Told
 
     def versions(self):
         if self.without:
-            return f"{self.without}; a stand-in with its interface is used"
+            return f"{self.without}; stand-ins with their interfaces are used"
         return re.search(r'Version="(.*?)"', (self.project / "Cures.csproj").read_text())[1]
 
     def build(self, project):

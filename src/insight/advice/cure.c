@@ -240,6 +240,16 @@ static void add_by_rule(tv_cure *c)
         if (tv_cure_number_of(c, "reads") > tv_cure_number_of(c, "writes"))
             ADD_SECTIONS(c, "kept");
         break;
+    case TV_RULE_P05:
+        tv_cure_add_section(c, "blobs");
+        ADD_SECTIONS(c, "log_blob");
+        break;
+    case TV_RULE_D02:
+        if (c->finding->text.len == 0)
+            break; /* of what was refused the property is not known */
+        tv_cure_add_section(c, "blobs");
+        ADD_SECTIONS(c, "large");
+        break;
     case TV_RULE_D03:
         add_rewrite(c);
         break;

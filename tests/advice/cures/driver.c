@@ -5,12 +5,16 @@
  */
 #include CURE
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static tavola_client *client;
 static tavola_table *table;
+#if defined OFFERS_log_blob || defined OFFERS_large
+static tavola_container *container;
+#endif
 #ifdef OFFERS_library
 static tavola_indexed *indexed;
 #endif
@@ -98,6 +102,7 @@ typedef struct step {
     tavola_scan *scan;
     char number[32];
     bool is_list; /* of what was taken */
+    bool is_told; /* it was printed already */
     int taken;
 } step;
 
@@ -277,6 +282,58 @@ static tavola_err call(step *s)
     return is(s->name, "put") ? put_wide(table, s->e)
                               : get_wide(table, s->words[0], s->words[1], &s->found);
 }
+#elif defined OFFERS_log_blob
+static tavola_err print_lines(void *user, const char *lines, size_t size)
+{
+    (void)user;
+    for (size_t i = 0; i < size; i++)
+        lines[i] == '\n' ? printf("\\n") : putchar(lines[i]);
+    return TAVOLA_OK;
+}
+
+static tavola_err call(step *s)
+{
+    tavola_ticks time = 0;
+    tavola_err err;
+
+    if (is(s->name, "append")) {
+        if (!tavola_ticks_parse(s->words[0], &time))
+            abort();
+        return append_lines(client, tavola_container_name(container), time, s->words[1]);
+    }
+    printf("\"");
+    err = find_lines(container, s->words[0], print_lines, NULL);
+    printf("\"");
+    s->is_told = true;
+    return err;
+}
+#elif defined OFFERS_large
+static tavola_err call(step *s)
+{
+    tavola_blobs *blobs = NULL;
+    void *data = NULL;
+    size_t size;
+    tavola_err err;
+
+    if (is(s->name, "put"))
+        return put_large(table, tavola_container_name(container), s->e, s->words[1],
+                         strlen(s->words[1]));
+    if (is(s->name, "delete"))
+        return delete_large(table, s->words[0], s->words[1]);
+    if (is(s->name, "blobs")) {
+        err = tavola_blob_list(container, NULL, NULL, 0, NULL, NULL, &blobs);
+        if (err == TAVOLA_OK)
+            printf("\"%zu\"", tavola_blobs_count(blobs));
+        tavola_blobs_free(blobs);
+    } else {
+        err = get_large(table, s->words[0], s->words[1], &data, &size);
+        if (err == TAVOLA_OK)
+            printf("\"%.*s\"", (int)size, (char *)data);
+        tavola_free(data);
+    }
+    s->is_told = true;
+    return err;
+}
 #elif defined OFFERS_rewrite
 static tavola_err call(step *s)
 {
@@ -368,6 +425,8 @@ static void run_step(const char *name, int count, char **words)
     err = call_or_fill(&s);
     if (err)
         printf("%s", told(err));
+    else if (s.is_told)
+        ;
     else if (s.found)
         print_one(s.found);
     else if (s.scan)
@@ -391,6 +450,13 @@ int main(int argc, char **argv)
     if (open_indexed(table, &indexed))
         return 1;
 #endif
+#if defined OFFERS_log_blob || defined OFFERS_large
+    for (char *at = argv[2]; *at; at++)
+        *at = (char)tolower(*at);
+    if (tavola_container_open(client, argv[2], &container) ||
+        tavola_container_create(container, NULL))
+        return 1;
+#endif
     printf("[");
     for (int i = 3, count; i + 1 < argc; i += 2 + count) {
         printf("%s", i > 3 ? "," : "");
@@ -400,6 +466,9 @@ int main(int argc, char **argv)
     puts("]");
 #ifdef OFFERS_library
     tavola_indexed_close(indexed);
+#endif
+#if defined OFFERS_log_blob || defined OFFERS_large
+    tavola_container_close(container);
 #endif
     tavola_table_close(table);
     tavola_client_close(client);

@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { TableClient, TableServiceClient } from "@azure/data-tables";
+import { ContainerClient } from "@azure/storage-blob";
 
 const NAMES = { PartitionKey: "partitionKey", RowKey: "rowKey", delete: "remove", drop_before: "dropBefore" };
 const TYPES = { "Edm.Int64": (value) => BigInt(value), "Edm.DateTime": (value) => new Date(value), "Edm.Guid": (value) => ({ type: "Guid", value }) };
@@ -23,7 +24,7 @@ async function names(found, isSelect) {
 async function run(call, isSelect) {
   try {
     const result = await call();
-    if (["bigint", "number"].includes(typeof result)) return String(result);
+    if (["bigint", "number", "string"].includes(typeof result) || Buffer.isBuffer(result)) return String(result);
     return result?.rowKey !== undefined || Array.isArray(result) || result?.[Symbol.asyncIterator] ? await names(result, isSelect) : "ok";
   } catch (error) {
     if (error.statusCode) return String(error.statusCode);
@@ -45,13 +46,22 @@ for (const job of JSON.parse(await readFile(jobs))) {
   const service = TableServiceClient.fromConnectionString(connection, { allowInsecureConnection: true });
   const table = open(job.table);
   const behind = (table, partition, row) => table.deleteEntity(partition, row);
+  const container = new ContainerClient(connection, job.table.toLowerCase());
+  if (["log_blob", "large"].includes(job.c)) await container.create();
+  const blobs = async () => {
+    let count = 0;
+    for await (const _ of container.listBlobsFlat()) count++;
+    return count;
+  };
   const told = [];
   // The table is there already.
   for (const [name, ...rest] of job.steps) {
     passMillisecond();
-    const call = name === "behind" ? behind : code[NAMES[name] ?? name];
-    const of = job.c !== "period" ? table : name === "drop_before" ? service : open;
-    told.push(await run(() => call(of, ...rest.map(argument)), job.c.includes("select")));
+    const call = name === "behind" ? behind : name === "blobs" ? blobs : code[NAMES[name] ?? name];
+    const of = { period: [name === "drop_before" ? service : open], log_blob: [container], large: [table, container] }[job.c] ?? [table];
+    const given = rest.map(argument);
+    if (name === "put" && job.c === "large") given[1] = Buffer.from(given[1]);
+    told.push(await run(() => call(...of, ...given), job.c.includes("select")));
   }
   results.push(told);
 }

@@ -12,6 +12,7 @@ import uuid
 
 from azure.core.exceptions import HttpResponseError
 from azure.data.tables import EdmType, EntityProperty, TableServiceClient, TableTransactionError
+from azure.storage.blob import ContainerClient
 
 
 def value_of(value, edm):
@@ -48,11 +49,15 @@ def with_properties(found):
             for each in ([found] if isinstance(found, dict) else found)]
 
 
-def run(function, table, arguments, is_select):
+def run(function, of, arguments, is_select):
     try:
-        result = function(table, *arguments)
-        if result is None or isinstance(result, str):
-            return result or "ok"
+        result = function(*of, *arguments)
+        if isinstance(result, bytes):
+            result = result.decode()
+        if result is None:
+            return "ok"
+        if isinstance(result, str):
+            return result
         return with_properties(result) if is_select else names(result)
     except TableTransactionError as error:
         return {"EntityAlreadyExists": "409", "ResourceNotFound": "404"}.get(error.error_code,
@@ -70,7 +75,12 @@ def main():
         code = runpy.run_path(job["file"])
         code["behind"] = lambda table, partition, row: table.delete_entity(partition, row)
         table = service.create_table_if_not_exists(job["table"])
-        of = service if job["c"] == "period" else table
+        of = [service] if job["c"] == "period" else [table]
+        if job["c"] in ("log_blob", "large"):
+            container = ContainerClient.from_connection_string(sys.argv[1], job["table"].lower())
+            container.create_container()
+            code["blobs"] = lambda *of: len(list(of[-1].list_blobs()))
+            of = [table, container] if job["c"] == "large" else [container]
         results.append([run(code[step[0]], of, map(argument, step[1:]), "select" in job["c"])
                         for step in job["steps"]])
     print(json.dumps(results))

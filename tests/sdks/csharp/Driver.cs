@@ -6,6 +6,7 @@ using System.Reflection;
 using System.Text.Json;
 using Azure;
 using Azure.Data.Tables;
+using Azure.Storage.Blobs;
 
 var results = new List<List<object>>();
 foreach (var job in JsonDocument.Parse(File.ReadAllText(args[1])).RootElement.EnumerateArray())
@@ -14,7 +15,15 @@ foreach (var job in JsonDocument.Parse(File.ReadAllText(args[1])).RootElement.En
     var table = new TableClient(args[0], job.GetProperty("table").GetString()!);
     string kind = job.GetProperty("c").GetString()!;
     bool isSelect = kind.Contains("select");
-    object of = kind == "period" ? new TableServiceClient(args[0]) : table;
+    var container = new BlobContainerClient(args[0], table.Name.ToLowerInvariant());
+    if (kind is "log_blob" or "large") await container.CreateAsync();
+    var of = kind switch
+    {
+        "period" => new List<object> { new TableServiceClient(args[0]) },
+        "log_blob" => new List<object> { container },
+        "large" => new List<object> { table, container },
+        _ => new List<object> { table },
+    };
     var told = new List<object>();
     foreach (var step in job.GetProperty("steps").EnumerateArray())
         told.Add(await Run(code, of, step.EnumerateArray().ToList(), isSelect));
@@ -22,17 +31,23 @@ foreach (var job in JsonDocument.Parse(File.ReadAllText(args[1])).RootElement.En
 }
 Console.WriteLine(JsonSerializer.Serialize(results));
 
-static async Task<object> Run(Type code, object of, List<JsonElement> step, bool isSelect)
+static async Task<object> Run(Type code, List<object> of, List<JsonElement> step, bool isSelect)
 {
     string name = step[0].GetString()!;
     if (name == "behind")
     {
-        await ((TableClient)of).DeleteEntityAsync(step[1].GetString()!, step[2].GetString()!);
+        await ((TableClient)of[0]).DeleteEntityAsync(step[1].GetString()!, step[2].GetString()!);
         return "ok";
     }
+    if (name == "blobs")
+    {
+        int count = 0;
+        await foreach (var _ in ((BlobContainerClient)of[^1]).GetBlobsAsync()) count++;
+        return count.ToString();
+    }
     var method = code.GetMethod(string.Concat(name.Split('_').Select(word => char.ToUpper(word[0]) + word[1..])))!;
-    var wanted = method.GetParameters().Skip(1).ToList();
-    var given = new List<object> { of };
+    var wanted = method.GetParameters().Skip(of.Count).ToList();
+    var given = new List<object>(of);
     for (int i = 0; i < wanted.Count; i++) given.Add(Argument(step[i + 1], wanted[i].ParameterType));
     try
     {
@@ -42,7 +57,7 @@ static async Task<object> Run(Type code, object of, List<JsonElement> step, bool
             await task;
             result = method.ReturnType == typeof(Task) ? null : task.GetType().GetProperty("Result")!.GetValue(task);
         }
-        if (result is long or int) return result.ToString()!;
+        if (result is long or int or string or BinaryData) return result.ToString()!;
         return result is null ? "ok" : (await Found(result)).Select(e => Name(e, isSelect)).ToList();
     }
     catch (RequestFailedException error)
@@ -75,6 +90,7 @@ static string Name(TableEntity e, bool isSelect) => isSelect
 static object Argument(JsonElement value, Type type)
 {
     if (type == typeof(string)) return value.GetString()!;
+    if (type == typeof(BinaryData)) return BinaryData.FromString(value.GetString()!);
     if (type == typeof(int)) return value.GetInt32();
     if (type == typeof(long)) return value.GetInt64();
     if (type == typeof(DateTimeOffset)) return value.GetProperty("time").GetDateTimeOffset();

@@ -27,7 +27,7 @@ tvc_conn *tvc_conn_new(tvc_endpoint *endpoint)
     return conn;
 }
 
-void tvc_conn_close_socket(tvc_conn *conn)
+static void close_socket(tvc_conn *conn)
 {
     if (conn->fd >= 0)
         close(conn->fd);
@@ -39,7 +39,7 @@ void tvc_conn_close(tvc_conn *conn)
 {
     tvc_opening_end(conn);
     tvc_tls_end(conn);
-    tvc_conn_close_socket(conn);
+    close_socket(conn);
     conn->is_open = conn->was_used = false;
     conn->in_start = conn->in_end = 0;
 }

@@ -65,9 +65,6 @@ tvc_conn *tvc_conn_new(tvc_endpoint *endpoint);
 /** Close and free; NULL is fine. */
 void tvc_conn_free(tvc_conn *conn);
 
-/** Close the socket, if there is one, and nothing else. */
-void tvc_conn_close_socket(tvc_conn *conn);
-
 /** Close it; it can be opened again. */
 void tvc_conn_close(tvc_conn *conn);
 

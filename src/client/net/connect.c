@@ -1,16 +1,14 @@
-/* Opening a connection: one address after the other, each with its share of the time. */
+/* Opening a connection: a name, its addresses, what is between us and the server, TLS. */
 #include "client/net/connect.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "client/net/endpoint_private.h"
 #include "client/net/tls.h"
 
-enum stage { RESOLVING, CHOOSING, CONNECTING, TUNNELLING, SHAKING_HANDS, OPEN };
+enum stage { RESOLVING, RACING, TUNNELLING, SHAKING_HANDS, OPEN };
 
 /* How a stage went. */
 enum progress {
@@ -24,6 +22,7 @@ void tvc_opening_end(tvc_conn *conn)
     if (conn->opening == NULL)
         return;
     tvc_resolver_leave(conn->endpoint->resolver, &conn->opening->waiter);
+    tvc_race_end(&conn->opening->race);
     if (conn->endpoint->proxy.authorization)
         tvc_release_secret(tvc_text_take(&conn->opening->request));
     tvc_text_done(&conn->opening->request);
@@ -52,8 +51,8 @@ static enum progress resolve(tvc_conn *conn, tvc_waker *waker, tvc_pending *ret_
 {
     tvc_opening *opening = conn->opening;
 
-    switch (
-        tvc_resolver_ask(conn->endpoint->resolver, &opening->waiter, waker, &opening->addresses)) {
+    switch (tvc_resolver_ask(conn->endpoint->resolver, &opening->waiter, waker,
+                             &opening->race.addresses)) {
     case TVC_RESOLVE_WAIT:
         *ret_pending = (tvc_pending){TVC_WAIT_WAKE, -1, opening->deadline_ns};
         return WAITS;
@@ -62,7 +61,7 @@ static enum progress resolve(tvc_conn *conn, tvc_waker *waker, tvc_pending *ret_
     case TVC_RESOLVED:
         break;
     }
-    opening->stage = CHOOSING;
+    opening->stage = RACING;
     return GOES_ON;
 }
 
@@ -84,63 +83,25 @@ static const char *explain(int code)
     }
 }
 
-/* A socket on its way to an address; false with errno. */
-static bool begin_connect(tvc_conn *conn, const tvc_address *address)
-{
-    conn->fd = socket(address->as.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (conn->fd < 0)
-        return false;
-    setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    /* An interrupted connect goes on by itself, like any that was begun. */
-    return connect(conn->fd, &address->as.any, address->len) == 0 || errno == EINPROGRESS ||
-           errno == EINTR;
-}
-
-/* This address does not work. */
-static void give_up_address(tvc_conn *conn, const char *why)
-{
-    tvc_conn_close_socket(conn);
-    conn->opening->why = why;
-    conn->opening->stage = CHOOSING;
-}
-
-static enum progress choose(tvc_conn *conn)
+static enum progress race(tvc_conn *conn, tvc_pending *ret_pending)
 {
     tvc_opening *opening = conn->opening;
-    int64_t now_ns = tv_clock_mono_ns();
-    size_t left = opening->addresses.count - opening->next;
+    bool has_tunnel = conn->endpoint->tls && conn->endpoint->proxy.host;
+    tvc_address winner;
 
-    if (left == 0) {
-        tvc_resolver_forget(conn->endpoint->resolver);
-        return fail(conn, TAVOLA_ERR_NETWORK, opening->why);
+    conn->watch = 0; /* each step may name another descriptor */
+    switch (tvc_race_step(&opening->race, opening->deadline_ns, ret_pending, &conn->fd, &winner)) {
+    case TVC_RACE_GOES_ON:
+        if (ret_pending->until_ns > opening->deadline_ns)
+            ret_pending->until_ns = opening->deadline_ns;
+        return WAITS;
+    case TVC_RACE_LOST:
+        return fail(conn, TAVOLA_ERR_NETWORK, explain(opening->race.error));
+    case TVC_RACE_WON:
+        break;
     }
-    opening->this_deadline_ns = now_ns + (opening->deadline_ns - now_ns) / (int64_t)left;
-    if (begin_connect(conn, &opening->addresses.list[opening->next++]))
-        opening->stage = CONNECTING;
-    else
-        give_up_address(conn, explain(errno));
-    return GOES_ON;
-}
-
-static enum progress finish_connect(tvc_conn *conn, tvc_pending *ret_pending)
-{
-    tvc_opening *opening = conn->opening;
-    struct sockaddr_storage peer;
-    socklen_t peer_len = sizeof peer;
-    int code = 0;
-    socklen_t code_len = sizeof code;
-
-    if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &code, &code_len) != 0 || code != 0) {
-        give_up_address(conn, explain(code));
-    } else if (getpeername(conn->fd, (struct sockaddr *)&peer, &peer_len) == 0) {
-        bool has_tunnel = conn->endpoint->tls && conn->endpoint->proxy.host;
-
-        opening->stage = has_tunnel ? TUNNELLING : conn->endpoint->tls ? SHAKING_HANDS : OPEN;
-    } else if (tv_clock_mono_ns() < opening->this_deadline_ns) {
-        return wait_for(conn, TVC_IO_WRITE, opening->this_deadline_ns, ret_pending);
-    } else {
-        give_up_address(conn, explain(ETIMEDOUT));
-    }
+    tvc_resolver_prefer(conn->endpoint->resolver, &winner);
+    opening->stage = has_tunnel ? TUNNELLING : conn->endpoint->tls ? SHAKING_HANDS : OPEN;
     return GOES_ON;
 }
 
@@ -179,10 +140,8 @@ static enum progress step(tvc_conn *conn, tvc_waker *waker, tvc_pending *ret_pen
     switch ((enum stage)conn->opening->stage) {
     case RESOLVING:
         return resolve(conn, waker, ret_pending);
-    case CHOOSING:
-        return choose(conn);
-    case CONNECTING:
-        return finish_connect(conn, ret_pending);
+    case RACING:
+        return race(conn, ret_pending);
     case TUNNELLING:
         return make_tunnel(conn, ret_pending);
     case SHAKING_HANDS:
@@ -199,6 +158,7 @@ static bool begin(tvc_conn *conn)
     conn->opening = tvc_zalloc(sizeof *conn->opening);
     if (conn->opening == NULL)
         return false;
+    tvc_race_init(&conn->opening->race);
     conn->opening->deadline_ns =
         tv_clock_mono_ns() + conn->endpoint->connect_timeout_ms * INT64_C(1000000);
     return true;
@@ -217,6 +177,7 @@ tvc_open tvc_conn_open(tvc_conn *conn, tvc_waker *waker, tvc_pending *ret_pendin
     if (progress == WAITS)
         return TVC_OPEN_PENDING;
     if (progress == FAILED) {
+        tvc_resolver_forget(conn->endpoint->resolver);
         tvc_conn_close(conn);
         return TVC_OPEN_FAILED;
     }

@@ -3,17 +3,15 @@
 #define TVC_NET_CONNECT_H
 
 #include "client/net/conn.h"
+#include "client/net/race.h"
 #include "client/net/resolve.h"
 
 /** What a connection needs until it is open. */
 typedef struct tvc_opening {
     int stage;
-    int64_t deadline_ns;      /* of all of it */
-    int64_t this_deadline_ns; /* of this address */
+    int64_t deadline_ns; /* of all of it */
     tvc_resolve_waiter waiter;
-    tvc_addresses addresses;
-    size_t next;           /* address to try */
-    const char *why;       /* the last one failed */
+    tvc_race race;
     tvc_text request;      /* to the proxy */
     size_t sent;           /* of it */
     tvc_response response; /* of the proxy */

@@ -21,6 +21,7 @@ struct tvc_resolver {
     bool is_asking;  /* a thread is */
     tvc_addresses addresses;
     int64_t kept_until_ns; /* 0: there are none */
+    tvc_address preferred; /* length 0: none */
     tvc_resolve_waiter *first;
 };
 
@@ -80,17 +81,34 @@ void tvc_resolver_free(tvc_resolver *resolver)
 
 /* ---- the thread ---- */
 
+/* The first from here on of a family, or of the others; NULL when there is none. */
+static const struct addrinfo *find_family(const struct addrinfo *from, int family, bool is_it)
+{
+    while (from && (from->ai_family == family) != is_it)
+        from = from->ai_next;
+    return from;
+}
+
+/* The system has sorted them; of that order each family keeps its own. */
 static void copy_addresses(const struct addrinfo *found, tvc_addresses *ret_addresses)
 {
-    ret_addresses->count = 0;
-    for (; found && ret_addresses->count < TVC_ADDRESSES_MAX; found = found->ai_next) {
-        tvc_address address = {.len = found->ai_addrlen};
+    int family = found->ai_family;
+    const struct addrinfo *next = found, *other = find_family(found, family, false);
 
-        if (found->ai_addrlen > sizeof address.as ||
-            (found->ai_family != AF_INET && found->ai_family != AF_INET6))
-            continue;
-        memcpy(&address.as, found->ai_addr, found->ai_addrlen);
-        ret_addresses->list[ret_addresses->count++] = address;
+    ret_addresses->count = 0;
+    while (next && ret_addresses->count < TVC_ADDRESSES_MAX) {
+        tvc_address address = {.len = next->ai_addrlen};
+
+        if (next->ai_addrlen <= sizeof address.as) {
+            memcpy(&address.as, next->ai_addr, next->ai_addrlen);
+            ret_addresses->list[ret_addresses->count++] = address;
+        }
+
+        bool is_first_family = next->ai_family == family;
+        const struct addrinfo *same = find_family(next->ai_next, family, is_first_family);
+
+        next = other ? other : same;
+        other = other ? same : NULL;
     }
 }
 
@@ -197,6 +215,26 @@ static bool start_asking(tvc_resolver *resolver)
 
 /* ---- asking ---- */
 
+static bool is_same(const tvc_address *a, const tvc_address *b)
+{
+    return a->len == b->len && memcmp(&a->as, &b->as, a->len) == 0;
+}
+
+/* What is kept, with the preferred address before the others. */
+static void give_addresses(const tvc_resolver *resolver, tvc_addresses *ret_addresses)
+{
+    tvc_address *list = ret_addresses->list;
+    size_t i = 0;
+
+    *ret_addresses = resolver->addresses;
+    while (i < ret_addresses->count && !is_same(&list[i], &resolver->preferred))
+        i++;
+    if (i < ret_addresses->count) {
+        memmove(list + 1, list, i * sizeof *list);
+        list[0] = resolver->preferred;
+    }
+}
+
 static tvc_resolve ask_locked(tvc_resolver *resolver, tvc_resolve_waiter *waiter,
                               tvc_addresses *ret_addresses)
 {
@@ -206,7 +244,7 @@ static tvc_resolve ask_locked(tvc_resolver *resolver, tvc_resolve_waiter *waiter
     if (was_called && waiter->err)
         return TVC_RESOLVE_FAILED;
     if (was_called || resolver->kept_until_ns > tv_clock_mono_ns()) {
-        *ret_addresses = resolver->addresses;
+        give_addresses(resolver, ret_addresses);
         return TVC_RESOLVED;
     }
     if (!resolver->is_asking && !start_asking(resolver)) {
@@ -253,11 +291,21 @@ void tvc_resolver_leave(tvc_resolver *resolver, tvc_resolve_waiter *waiter)
         tvc_lock_give(&resolver->lock);
 }
 
+void tvc_resolver_prefer(tvc_resolver *resolver, const tvc_address *address)
+{
+    if (resolver->is_literal)
+        return;
+    tvc_lock_take(&resolver->lock);
+    resolver->preferred = *address;
+    tvc_lock_give(&resolver->lock);
+}
+
 void tvc_resolver_forget(tvc_resolver *resolver)
 {
     if (resolver->is_literal)
         return;
     tvc_lock_take(&resolver->lock);
     resolver->kept_until_ns = 0;
+    resolver->preferred = (tvc_address){0};
     tvc_lock_give(&resolver->lock);
 }

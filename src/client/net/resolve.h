@@ -24,6 +24,7 @@ typedef struct tvc_address {
     socklen_t len;
 } tvc_address;
 
+/** In the order in which they are to be tried: the families take turns, as RFC 8305 asks for. */
 typedef struct tvc_addresses {
     size_t count;
     tvc_address list[TVC_ADDRESSES_MAX];
@@ -60,7 +61,10 @@ tvc_resolve tvc_resolver_ask(tvc_resolver *resolver, tvc_resolve_waiter *waiter,
 /** Stop waiting; also for one who does not wait. */
 void tvc_resolver_leave(tvc_resolver *resolver, tvc_resolve_waiter *waiter);
 
-/** None of the addresses worked: ask the system again next time. */
+/** A connection was made to this address: it is the first in what is answered from now on. */
+void tvc_resolver_prefer(tvc_resolver *resolver, const tvc_address *address);
+
+/** No connection came to be: ask the system again next time, and prefer no address. */
 void tvc_resolver_forget(tvc_resolver *resolver);
 
 #endif

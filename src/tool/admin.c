@@ -19,12 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/url.h"
 #include "model/auth/admin_token.h"
 
 #define DEFAULT_URL "http://127.0.0.1:10003"
-#define SCHEME "http://"
 #define WHY_SIZE 200
 enum {
+    HTTP_PORT = 80,
     TIMEOUT_S = 10,
     HEAD_BYTES_MAX = 16 << 10,
     ANSWER_BYTES_MAX = 16 << 20, /* /metrics has some ten KiB */
@@ -33,46 +34,19 @@ enum {
 
 /* ---- the address ----------------------------------------------------------------------------- */
 
-static bool copy_part(char *to, size_t room, const char *from, size_t size)
+/* http://HOST[:PORT][/], where HOST may be [::1]. */
+static bool parse_url(const char *text, tool_admin *admin)
 {
-    if (size == 0 || size >= room)
+    const char *why;
+    tv_url url;
+
+    if (!tv_url_parse(tv_slice_of(text), &url, &why) || !tv_url_is(&url, TV_LIT("http")) ||
+        url.user.data || url.query.data || tv_url_base_path(&url).len ||
+        url.host.len >= sizeof admin->host)
         return false;
-    memcpy(to, from, size);
-    to[size] = '\0';
+    *tv_slice_put(admin->host, url.host) = '\0';
+    snprintf(admin->port, sizeof admin->port, "%d", url.port ? url.port : HTTP_PORT);
     return true;
-}
-
-/* http://HOST[:PORT][/], where HOST may be [::1] and has nothing that could end a header. */
-static bool parse_url(const char *url, tool_admin *admin)
-{
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
-    const char *host = url + strlen(SCHEME), *rest;
-    size_t size, digits;
-
-    if (strncasecmp(url, SCHEME, strlen(SCHEME)) != 0)
-        return false;
-    if (host[0] == '[') {
-        host++;
-        size = strspn(host, "0123456789abcdefABCDEF:.");
-        rest = host + size + 1;
-        if (host[size] != ']')
-            return false;
-    } else {
-        size = strspn(host, letters);
-        rest = host + size;
-    }
-    if (!copy_part(admin->host, sizeof admin->host, host, size))
-        return false;
-    snprintf(admin->port, sizeof admin->port, "80");
-    if (rest[0] == ':') {
-        digits = strspn(rest + 1, "0123456789");
-        if (digits > 5 || !copy_part(admin->port, sizeof admin->port, rest + 1, digits) ||
-            atoi(admin->port) < 1 || atoi(admin->port) > 65535)
-            return false;
-        rest += 1 + digits;
-    }
-    return strcmp(rest, "") == 0 || strcmp(rest, "/") == 0;
 }
 
 tool_exit tool_admin_open(const tool_run *run, tool_admin *ret_admin)

@@ -10,8 +10,8 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 
-#include "base/assert.h"
 #include "base/base64.h"
+#include "base/url.h"
 #include "client/account/settings.h"
 #include "client/text.h"
 #include "client/why.h"
@@ -90,13 +90,6 @@ static bool has_signature(tv_slice query)
     return false;
 }
 
-/* Visible ASCII: nothing that could end a line or a URL. */
-static bool is_visible(tv_slice text)
-{
-    return tv_slice_is_printable(text) && tv_slice_find(text, ' ') == text.len &&
-           tv_slice_find(text, '#') == text.len;
-}
-
 /* Given by itself or after the '?' of an endpoint: any number of times, if it is the same. */
 static bool read_sas(reader *r, const char *where, tv_slice query)
 {
@@ -104,7 +97,7 @@ static bool read_sas(reader *r, const char *where, tv_slice query)
 
     while (query.len && (query.data[0] == '?' || query.data[0] == '&'))
         query = tv_slice_skip(query, 1);
-    if (!is_visible(query) || !has_signature(query))
+    if (!tv_url_is_visible(query) || !has_signature(query))
         return tvc_complain(&r->complaint, "%s has no usable shared access signature", where);
     if (*sas)
         return tv_slice_eq(tv_slice_of(*sas), query) ||
@@ -116,42 +109,18 @@ static bool read_sas(reader *r, const char *where, tv_slice query)
 
 /* --- endpoints --- */
 
-/* A URL in parts; all of them slices of it. */
-typedef struct url_parts {
-    tv_slice scheme; /* with "://" */
-    tv_slice host;   /* with the port */
-    tv_slice path;   /* without '/' at its end; may be empty */
-    tv_slice query;  /* TV_NONE without one */
-} url_parts;
-
-static bool split_url(tv_slice url, url_parts *ret_parts)
+/* Nothing in it can end a line or be taken for another request than ours. */
+static bool parse_url(tv_slice text, tv_url *ret_url)
 {
-    url_parts parts = {.query = TV_NONE};
-    size_t question = tv_slice_find(url, '?');
+    const char *why;
 
-    if (!is_visible(url))
-        return false;
-    if (question < url.len)
-        parts.query = tv_slice_skip(url, question + 1);
-    url.len = question;
+    return tv_url_is_visible(text) && tv_url_parse(text, ret_url, &why) &&
+           tv_url_is_http(ret_url) && ret_url->user.data == NULL;
+}
 
-    if (url.len >= 7 && tv_slice_eq_nocase(tv_slice_take(url, 7), TV_LIT("http://")))
-        parts.scheme = TV_LIT("http://");
-    else if (url.len >= 8 && tv_slice_eq_nocase(tv_slice_take(url, 8), TV_LIT("https://")))
-        parts.scheme = TV_LIT("https://");
-    else
-        return false;
-
-    url = tv_slice_skip(url, parts.scheme.len);
-
-    size_t slash = tv_slice_find(url, '/');
-
-    parts.host = tv_slice_take(url, slash);
-    parts.path = tv_slice_skip(url, slash);
-    while (parts.path.len && parts.path.data[parts.path.len - 1] == '/')
-        parts.path.len--;
-    *ret_parts = parts;
-    return parts.host.len > 0 && tv_slice_find(parts.host, '@') == parts.host.len;
+static tv_slice scheme_of(const tv_url *url)
+{
+    return tv_url_is(url, TV_LIT("https")) ? TV_LIT("https://") : TV_LIT("http://");
 }
 
 static char *join(tv_slice scheme, tv_slice host, tv_slice suffix, tv_slice rest)
@@ -169,20 +138,21 @@ static char *join(tv_slice scheme, tv_slice host, tv_slice suffix, tv_slice rest
  * The twin of an endpoint: "-secondary" after the account, in the path or in the host's name, if
  * the account can be told: in a host that is the account's own name or "account.table.anything".
  */
-static bool make_secondary(reader *r, tv_service_kind service, const url_parts *primary)
+static bool make_secondary(reader *r, tv_service_kind service, const tv_url *primary)
 {
     tv_slice suffix = TV_LIT("-secondary"), account = tv_slice_of(r->to->credentials.account);
-    size_t dot = tv_slice_find(primary->host, '.');
-    tv_slice label = tv_slice_take(primary->host, dot), rest = tv_slice_skip(primary->host, dot);
+    tv_slice scheme = scheme_of(primary), place = primary->place;
+    size_t dot = tv_slice_find(place, '.');
+    tv_slice label = tv_slice_take(place, dot), rest = tv_slice_skip(place, dot);
     char middle[16];
     char *url;
 
     snprintf(middle, sizeof middle, ".%s.", tv_service_kind_name(service).data);
     if (primary->path.len)
-        url = join(primary->scheme, primary->host, primary->path, suffix);
+        url = join(scheme, place, primary->path, suffix);
     else if (rest.len && (account.len ? tv_slice_eq_nocase(label, account)
                                       : tv_slice_starts_with(rest, tv_slice_of(middle))))
-        url = join(primary->scheme, label, suffix, rest);
+        url = join(scheme, label, suffix, rest);
     else
         return true;
 
@@ -190,16 +160,17 @@ static bool make_secondary(reader *r, tv_service_kind service, const url_parts *
     return check_memory(r, url);
 }
 
-static bool read_url(reader *r, tvc_setting setting, char **ret_url, url_parts *ret_parts)
+static bool read_url(reader *r, tvc_setting setting, char **ret_url, tv_url *ret_parts)
 {
     const char *name = tvc_setting_name(setting);
 
-    if (!split_url(r->settings->values[setting], ret_parts))
+    if (!parse_url(r->settings->values[setting], ret_parts))
         return tvc_complain(&r->complaint, "%s is not an http or https URL", name);
     if (ret_parts->query.data && !read_sas(r, name, ret_parts->query))
         return false;
 
-    *ret_url = join(ret_parts->scheme, ret_parts->host, ret_parts->path, TV_NONE);
+    ret_parts->path = tv_url_base_path(ret_parts);
+    *ret_url = join(scheme_of(ret_parts), ret_parts->place, ret_parts->path, TV_NONE);
     return check_memory(r, *ret_url);
 }
 
@@ -224,21 +195,20 @@ static bool make_default(reader *r, tv_service_kind service, char **ret_url)
 
 static bool make_development(reader *r, tv_service_kind service, char **ret_url)
 {
-    url_parts proxy = {TV_LIT("http://"), TV_LIT("127.0.0.1"), TV_LIT(""), TV_NONE};
+    tv_slice scheme = TV_LIT("http://"), host = TV_LIT("127.0.0.1");
+    tv_url proxy;
     tvc_text text = {0};
 
-    if (has(r, TVC_DEVELOPMENT_STORAGE_PROXY_URI) &&
-        !split_url(r->settings->values[TVC_DEVELOPMENT_STORAGE_PROXY_URI], &proxy))
-        return tvc_complain(&r->complaint,
-                            "DevelopmentStorageProxyUri is not an http or https URL");
-    /* Its port is not used: there are three.  That of "[::1]" begins after the bracket. */
-    for (size_t i = proxy.host.len; i-- > 0 && proxy.host.data[i] != ']';) {
-        if (proxy.host.data[i] == ':')
-            proxy.host.len = i;
+    if (has(r, TVC_DEVELOPMENT_STORAGE_PROXY_URI)) {
+        if (!parse_url(r->settings->values[TVC_DEVELOPMENT_STORAGE_PROXY_URI], &proxy))
+            return tvc_complain(&r->complaint,
+                                "DevelopmentStorageProxyUri is not an http or https URL");
+        /* Its port is not used: there are three. */
+        scheme = scheme_of(&proxy);
+        host = tv_url_written_host(&proxy);
     }
-
-    tvc_text_add(&text, proxy.scheme);
-    tvc_text_add(&text, proxy.host);
+    tvc_text_add(&text, scheme);
+    tvc_text_add(&text, host);
     tvc_text_add_char(&text, ':');
     tvc_text_add_int64(&text, development_ports[service]);
     tvc_text_add_char(&text, '/');
@@ -249,12 +219,12 @@ static bool make_development(reader *r, tv_service_kind service, char **ret_url)
 
 static bool has_path_style(const reader *r)
 {
-    url_parts parts;
+    tv_url parts;
 
     for (int i = 0; i < TVC_SERVICES; i++) {
         tv_slice url = r->settings->values[TVC_ENDPOINT + i];
 
-        if (url.data && split_url(url, &parts) && parts.path.len)
+        if (url.data && parse_url(url, &parts) && tv_url_base_path(&parts).len)
             return true;
     }
     return false;
@@ -282,7 +252,7 @@ static bool has_defaults(const reader *r)
 static bool read_service(reader *r, tv_service_kind service)
 {
     char **primary = &r->to->primary[service], **secondary = &r->to->secondary[service];
-    url_parts parts, ignored;
+    tv_url parts, ignored;
 
     if (has(r, TVC_ENDPOINT + service)) {
         if (!read_url(r, TVC_ENDPOINT + service, primary, &parts))
@@ -303,7 +273,8 @@ static bool read_service(reader *r, tv_service_kind service)
 
     if (has(r, TVC_SECONDARY_ENDPOINT + service))
         return read_url(r, TVC_SECONDARY_ENDPOINT + service, secondary, &ignored);
-    tv_assert(split_url(tv_slice_of(*primary), &parts)); /* we have just put it together */
+    if (!parse_url(tv_slice_of(*primary), &parts)) /* put together: the host ends with the suffix */
+        return tvc_complain(&r->complaint, "EndpointSuffix is not the end of a host's name");
     return make_secondary(r, service, &parts);
 }
 

@@ -2,6 +2,7 @@
 #include <openssl/crypto.h>
 
 #include "base/uri.h"
+#include "base/url.h"
 #include "client/account/sas.h"
 #include "client/text.h"
 #include "client/why.h"
@@ -17,15 +18,12 @@ struct tavola_sas {
 /* The query of a URL, or the text itself without a '?' before it. */
 static tv_slice find_query(tv_slice text)
 {
-    bool is_url = tv_slice_starts_with(text, TV_LIT("http://")) ||
-                  tv_slice_starts_with(text, TV_LIT("https://"));
+    const char *why;
+    tv_url url;
 
     text = tv_slice_take(text, tv_slice_find(text, '#'));
-    if (is_url) {
-        size_t question = tv_slice_find(text, '?');
-
-        return tv_slice_skip(text, question < text.len ? question + 1 : question);
-    }
+    if (tv_url_parse(text, &url, &why))
+        return url.query;
     return text.len && text.data[0] == '?' ? tv_slice_skip(text, 1) : text;
 }
 

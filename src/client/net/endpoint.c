@@ -4,29 +4,43 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/url.h"
 #include "client/net/endpoint_private.h"
-#include "client/net/url.h"
 #include "client/text.h"
 
 enum { HTTP_PORT = 80, HTTPS_PORT = 443 };
 
-static char *make_host_header(const tvc_url *url)
+static char *make_host_header(const tv_url *url, uint16_t default_port)
 {
     tvc_text text = {0};
 
-    if (url->is_bracketed)
-        tvc_text_add_char(&text, '[');
-    tvc_text_add(&text, url->host);
-    if (url->is_bracketed)
-        tvc_text_add_char(&text, ']');
-    if (url->port && url->port != (url->is_https ? HTTPS_PORT : HTTP_PORT)) {
+    tvc_text_add(&text, tv_url_written_host(url));
+    if (url->port && url->port != default_port) {
         tvc_text_add_char(&text, ':');
         tvc_text_add_int64(&text, url->port);
     }
     return tvc_text_take(&text);
 }
 
-static tavola_err fill(tvc_endpoint *endpoint, const tvc_url *url, const tvc_net_options *options,
+/* An http or https URL, all of which can be part of a request. */
+static bool parse(const char *text, tv_url *ret_url, const char **reterr_why)
+{
+    if (!tv_url_parse(tv_slice_of(text), ret_url, reterr_why))
+        return false;
+    if (!tv_url_is_http(ret_url))
+        *reterr_why = "it does not begin with http:// or https://";
+    else if (ret_url->user.data)
+        *reterr_why = "it has a user or password";
+    else if (ret_url->query.data)
+        *reterr_why = "it has a query";
+    else if (!tv_url_is_visible(ret_url->path))
+        *reterr_why = "it has a fragment, blanks or characters beyond ASCII";
+    else
+        return true;
+    return false;
+}
+
+static tavola_err fill(tvc_endpoint *endpoint, const tv_url *url, const tvc_net_options *options,
                        const char **reterr_why)
 {
     tavola_err err = tvc_proxy_choose(url, options->proxy, &endpoint->proxy, reterr_why);
@@ -35,12 +49,15 @@ static tavola_err fill(tvc_endpoint *endpoint, const tvc_url *url, const tvc_net
         return err;
 
     *reterr_why = "no memory";
-    endpoint->is_https = url->is_https;
-    endpoint->port = url->port ? url->port : url->is_https ? HTTPS_PORT : HTTP_PORT;
+    endpoint->is_https = tv_url_is(url, TV_LIT("https"));
+
+    uint16_t default_port = endpoint->is_https ? HTTPS_PORT : HTTP_PORT;
+
+    endpoint->port = url->port ? url->port : default_port;
     endpoint->connect_timeout_ms = options->connect_timeout_ms;
     endpoint->host = tvc_dup(url->host);
-    endpoint->path = tvc_dup(url->path);
-    endpoint->host_header = make_host_header(url);
+    endpoint->path = tvc_dup(tv_url_base_path(url));
+    endpoint->host_header = make_host_header(url, default_port);
     if (endpoint->host == NULL || endpoint->path == NULL || endpoint->host_header == NULL)
         return TAVOLA_ERR_NO_MEMORY;
 
@@ -49,22 +66,20 @@ static tavola_err fill(tvc_endpoint *endpoint, const tvc_url *url, const tvc_net
                              : tvc_resolver_new(endpoint->host, endpoint->port);
     if (endpoint->resolver == NULL)
         return TAVOLA_ERR_NO_MEMORY;
-    return url->is_https ? tvc_tls_new(options->ca_file, endpoint->host, &endpoint->tls, reterr_why)
-                         : TAVOLA_OK;
+    return endpoint->is_https
+               ? tvc_tls_new(options->ca_file, endpoint->host, &endpoint->tls, reterr_why)
+               : TAVOLA_OK;
 }
 
 tavola_err tvc_endpoint_open(const char *url, const tvc_net_options *options,
                              tvc_endpoint **ret_endpoint, const char **reterr_why)
 {
-    tvc_url parts = {0};
+    tv_url parts = {0};
     const char *why = "no memory";
     tavola_err err = TAVOLA_ERR_NO_MEMORY;
     tvc_endpoint *endpoint = NULL;
 
-    if (!tvc_url_parse(tv_slice_of(url ? url : ""), &parts, &why)) {
-        err = TAVOLA_ERR_INVALID;
-    } else if (parts.user.data) {
-        why = "it has a user or password";
+    if (!parse(url ? url : "", &parts, &why)) {
         err = TAVOLA_ERR_INVALID;
     } else if ((endpoint = tvc_zalloc(sizeof *endpoint)) != NULL) {
         if (tvc_pool_init(&endpoint->pool, options->connections_max ? options->connections_max : 1))

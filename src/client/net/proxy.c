@@ -109,11 +109,11 @@ static const char *environment(const char *name, const char *other)
     return value && *value ? value : NULL;
 }
 
-static const char *choose_by_environment(const tvc_url *url)
+static const char *choose_by_environment(const tv_url *url)
 {
     const char *no_proxy = environment("no_proxy", "NO_PROXY");
-    const char *proxy =
-        url->is_https ? environment("https_proxy", "HTTPS_PROXY") : environment("http_proxy", NULL);
+    const char *proxy = tv_url_is(url, TV_LIT("https")) ? environment("https_proxy", "HTTPS_PROXY")
+                                                        : environment("http_proxy", NULL);
 
     if (proxy == NULL)
         proxy = environment("all_proxy", "ALL_PROXY");
@@ -165,24 +165,24 @@ static bool has_scheme(tv_slice text)
 }
 
 /* "http://user:password@host:port/"; the scheme may be missing. */
-static bool parse(const char *text, tvc_text *whole, tvc_url *ret_url)
+static bool parse(const char *text, tvc_text *whole, tv_url *ret_url)
 {
     const char *why;
 
     if (!has_scheme(tv_slice_of(text)))
         tvc_text_add_lit(whole, "http://");
     tvc_text_add(whole, tv_slice_of(text));
-    return whole->has_failed ||
-           (tvc_url_parse(tvc_text_slice(whole), ret_url, &why) && !ret_url->is_https);
+    return whole->has_failed || (tv_url_parse(tvc_text_slice(whole), ret_url, &why) &&
+                                 tv_url_is(ret_url, TV_LIT("http")));
 }
 
-tavola_err tvc_proxy_choose(const tvc_url *url, const char *option, tvc_proxy *ret_proxy,
+tavola_err tvc_proxy_choose(const tv_url *url, const char *option, tvc_proxy *ret_proxy,
                             const char **reterr_why)
 {
     const char *chosen = option ? option : choose_by_environment(url);
     tvc_proxy proxy = {0};
     tvc_text whole = {0};
-    tvc_url parts = {0};
+    tv_url parts = {0};
     tavola_err err = TAVOLA_ERR_NO_MEMORY;
 
     if (chosen == NULL || *chosen == '\0') {

@@ -4,8 +4,8 @@
 #ifndef TVC_NET_PROXY_H
 #define TVC_NET_PROXY_H
 
+#include "base/url.h"
 #include "client/memory.h"
-#include "client/net/url.h"
 
 typedef struct tvc_proxy {
     char *host; /* without brackets; NULL: no proxy */
@@ -18,7 +18,7 @@ typedef struct tvc_proxy {
  * so: HTTP_PROXY can be a header of a CGI request), all_proxy, ALL_PROXY, unless no_proxy or
  * NO_PROXY names the host; "": none.  INVALID with one static line, NO_MEMORY.
  */
-tavola_err tvc_proxy_choose(const tvc_url *url, const char *option, tvc_proxy *ret_proxy,
+tavola_err tvc_proxy_choose(const tv_url *url, const char *option, tvc_proxy *ret_proxy,
                             const char **reterr_why);
 
 void tvc_proxy_done(tvc_proxy *proxy);

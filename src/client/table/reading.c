@@ -1,5 +1,5 @@
 /* What a read keeps of its table until the answer comes. */
-#include "client/net/url.h"
+#include "base/url.h"
 #include "client/table/table.h"
 
 static void release_reading(tavola_op *op)
@@ -41,13 +41,13 @@ static tv_slice account_of(const tavola_client *client)
 {
     tv_slice account = tv_slice_of(client->credentials.account);
     const char *text = client->urls[TV_SERVICE_TABLE], *why;
-    tvc_url url;
+    tv_url url;
 
-    if (account.len || text == NULL || !tvc_url_parse(tv_slice_of(text), &url, &why))
+    if (account.len || text == NULL || !tv_url_parse(tv_slice_of(text), &url, &why))
         return account;
-    if (url.path.len == 0)
+    account = tv_url_base_path(&url);
+    if (account.len == 0)
         return tv_slice_take(url.host, tv_slice_find(url.host, '.'));
-    account = url.path;
     while (tv_slice_find(account, '/') < account.len)
         account = tv_slice_skip(account, tv_slice_find(account, '/') + 1);
     return account;

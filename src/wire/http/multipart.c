@@ -2,6 +2,7 @@
 #include "wire/http/multipart.h"
 
 #include "base/assert.h"
+#include "base/url.h"
 
 bool tv_multipart_boundary(tv_slice content_type, tv_slice *ret_boundary)
 {
@@ -124,27 +125,22 @@ bool tv_multipart_headers(tv_arena *arena, tv_slice *text, const tv_header **ret
 /* "http://host/path?query" or "/path?query". */
 static bool split_target(tv_arena *arena, tv_slice target, tv_embedded_request *request)
 {
-    static const tv_slice schemes[] = {{"http://", 7}, {"https://", 8}};
+    const char *why;
+    tv_url url = {0};
 
-    for (size_t i = 0; i < 2; i++) {
-        if (target.len >= schemes[i].len &&
-            tv_slice_eq_nocase(tv_slice_take(target, schemes[i].len), schemes[i])) {
-            target = tv_slice_skip(target, schemes[i].len);
-            size_t slash = tv_slice_find(target, '/');
+    if (target.len && target.data[0] == '/') {
+        size_t question = tv_slice_find(target, '?');
 
-            request->host = tv_slice_take(target, slash);
-            target = tv_slice_skip(target, slash);
-            break;
-        }
-    }
-    if (target.len == 0 || target.data[0] != '/')
+        url.path = tv_slice_take(target, question);
+        if (question < target.len)
+            url.query = tv_slice_skip(target, question + 1);
+    } else if (tv_url_parse(target, &url, &why) && tv_url_is_http(&url) && url.path.len) {
+        request->host = url.place;
+    } else {
         return false;
-
-    size_t mark = tv_slice_find(target, '?');
-
-    request->path = tv_slice_take(target, mark);
-    return tv_parameters_parse(arena, mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE,
-                               &request->query);
+    }
+    request->path = url.path;
+    return tv_parameters_parse(arena, url.query, &request->query);
 }
 
 bool tv_multipart_request(tv_arena *arena, tv_slice text, tv_slice host,

@@ -1,6 +1,8 @@
 /* The strict reader of request heads. */
 #include "wire/http/parser.h"
 
+#include "base/url.h"
+
 enum {
     EMPTY_LINES_MAX = 4, /* before a request line; RFC 9112, 2.2 asks for one */
     LENGTH_DIGITS_MAX = 18,
@@ -134,25 +136,14 @@ static bool is_host(tv_slice text)
 /* "http://host/path?query" as a proxy gets it; RFC 9112, 3.2.2 asks servers to accept it. */
 static tv_err parse_absolute(tv_slice target, tv_head *head)
 {
-    size_t colon = tv_slice_find(target, ':');
-    tv_slice scheme = tv_slice_take(target, colon);
+    const char *why;
+    tv_url url;
 
-    if (!tv_slice_eq_nocase(scheme, TV_LIT("http")) && !tv_slice_eq_nocase(scheme, TV_LIT("https")))
+    if (!tv_url_parse(target, &url, &why) || !tv_url_is_http(&url) || url.user.data)
         return TV_ERR_BAD_REQUEST;
 
-    tv_slice rest = tv_slice_skip(target, colon);
-
-    if (!tv_slice_starts_with(rest, TV_LIT("://")))
-        return TV_ERR_BAD_REQUEST;
-
-    rest = tv_slice_skip(rest, 3);
-    size_t host_len = tv_slice_find(tv_slice_take(rest, tv_slice_find(rest, '?')), '/');
-
-    head->host = tv_slice_take(rest, host_len);
-    if (!is_host(head->host))
-        return TV_ERR_BAD_REQUEST;
-
-    head->path = tv_slice_skip(rest, host_len);
+    head->host = url.place;
+    head->path = tv_slice_skip(target, (size_t)(url.path.data - target.data));
     return TV_OK;
 }
 

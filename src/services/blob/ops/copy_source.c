@@ -2,47 +2,22 @@
 #include "services/blob/ops/copy_source.h"
 
 #include "base/uri.h"
+#include "base/url.h"
 #include "store/engine/key.h"
 
 enum { URL_BYTES_MAX = 2 * 1024 };
-
-/* The parts of a URL; slices of it. */
-typedef struct url {
-    tv_slice host; /* with its port */
-    tv_slice path; /* begins with '/' */
-    tv_slice query;
-    bool is_https;
-} url;
 
 static bool starts_with_nocase(tv_slice s, tv_slice prefix)
 {
     return s.len >= prefix.len && tv_slice_eq_nocase(tv_slice_take(s, prefix.len), prefix);
 }
 
-static bool split_url(tv_slice text, url *ret_url)
+static bool parse_url(tv_slice text, tv_url *ret_url)
 {
-    bool is_https = starts_with_nocase(text, TV_LIT("https://"));
+    const char *why;
 
-    if (!is_https && !starts_with_nocase(text, TV_LIT("http://")))
-        return false;
-
-    tv_slice rest = tv_slice_skip(text, is_https ? 8 : 7);
-    size_t slash = tv_slice_find(rest, '/');
-
-    if (slash == 0 || slash == rest.len || !tv_slice_is_printable(text))
-        return false;
-
-    tv_slice path_and_query = tv_slice_skip(rest, slash);
-    size_t question = tv_slice_find(path_and_query, '?');
-
-    *ret_url = (url){
-        .host = tv_slice_take(rest, slash),
-        .path = tv_slice_take(path_and_query, question),
-        .query =
-            question < path_and_query.len ? tv_slice_skip(path_and_query, question + 1) : TV_NONE,
-        .is_https = is_https,
-    };
-    return tv_slice_find(ret_url->host, '@') == ret_url->host.len;
+    return tv_slice_is_printable(text) && tv_url_parse(text, ret_url, &why) &&
+           tv_url_is_http(ret_url) && ret_url->user.data == NULL && ret_url->path.len > 0;
 }
 
 /* The port, empty without one; an IPv6 address has colons of its own. */
@@ -98,7 +73,7 @@ static tv_err not_here(tv_blob_call *call)
 }
 
 /* The URL as it was sent, without its credentials: of its query only the snapshot stays. */
-static tv_slice url_to_keep(tv_arena *arena, tv_slice text, const url *parts)
+static tv_slice url_to_keep(tv_arena *arena, tv_slice text, const tv_url *parts)
 {
     tv_slice bare = tv_slice_take(text, (size_t)(parts->path.data - text.data) + parts->path.len);
     tv_slice rest = parts->query, part;
@@ -121,14 +96,16 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
     tv_call *source = &copying->source.base;
     tv_arena *arena = &req->arena;
     tv_parameters query;
-    url parts;
+    tv_url parts;
     tv_err err;
 
-    if (text.len > URL_BYTES_MAX || !split_url(text, &parts) ||
+    if (text.len > URL_BYTES_MAX || !parse_url(text, &parts) ||
         !tv_parameters_parse(arena, parts.query, &query))
         return tv_call_bad_header(&call->base, TV_LIT("x-ms-copy-source"), text);
-    if (!tv_blob_is_same_server(parts.host, call->base.req->host, call->base.endpoint.account))
+    if (!tv_blob_is_same_server(parts.place, call->base.req->host, call->base.endpoint.account))
         return not_here(call);
+
+    bool is_https = tv_url_is(&parts, TV_LIT("https"));
 
     *req = (tv_request){.arena = req->arena,
                         .loop = call->base.req->loop,
@@ -136,12 +113,12 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
                         .method_text = TV_LIT("GET"),
                         .path = parts.path,
                         .query = query,
-                        .host = parts.host,
-                        .is_tls = parts.is_https && call->base.req->is_tls,
+                        .host = parts.place,
+                        .is_tls = is_https && call->base.req->is_tls,
                         .is_peer_loopback = call->base.req->is_peer_loopback};
     memcpy(req->peer, call->base.req->peer, sizeof req->peer);
     tv_call_init(source, call->base.service, req);
-    err = tv_endpoint_parse(arena, TV_LIT("blob"), parts.is_https, parts.host, parts.path,
+    err = tv_endpoint_parse(arena, TV_LIT("blob"), is_https, parts.place, parts.path,
                             &source->endpoint);
     if (!err)
         err = tv_blob_spec.read_path(source);

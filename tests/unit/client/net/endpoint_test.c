@@ -217,7 +217,7 @@ TEST(chooses_a_proxy)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tvc_url url;
+        tv_url url;
         tvc_proxy proxy = {0};
         const char *why = NULL;
 
@@ -225,7 +225,7 @@ TEST(chooses_a_proxy)
         clear_environment();
         for (size_t k = 0; k < 3 && cases[i].environment[k][0]; k++)
             setenv(cases[i].environment[k][0], cases[i].environment[k][1], 1);
-        CHECK(tvc_url_parse(tv_slice_of(cases[i].url), &url, &why));
+        CHECK(tv_url_parse(tv_slice_of(cases[i].url), &url, &why));
         CHECK_INT(tvc_proxy_choose(&url, cases[i].option, &proxy, &why), TAVOLA_OK);
         CHECK_TEXT(tv_slice_of(proxy.host ? proxy.host : "none"),
                    cases[i].host ? cases[i].host : "none");

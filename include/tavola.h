@@ -140,8 +140,9 @@ typedef struct tavola_client_options {
     void (*log)(void *user, int level, const char *text);
     void *log_user;
     const char *ca_file;  /* PEM file of the roots to trust for HTTPS; NULL: those of the system */
-    const char *proxy;    /* "http://host:port"; NULL: by https_proxy, http_proxy, all_proxy and
-                             no_proxy of the environment; "": none */
+    const char *proxy;    /* "http://host:port", "socks5://..."; NULL: by https_proxy, http_proxy,
+                             all_proxy and no_proxy of the environment, unless the service is on
+                             this machine; "": none */
     bool absent_is_final; /* false: who refuses to connect is asked again, as he may be starting;
                              true: a service that has not answered yet is told to be absent at once,
                              for programs with somebody who waits */

@@ -64,12 +64,27 @@ class ProxyTalk(socketserver.StreamRequestHandler):
         pump(self.connection, upstream)
 
 
+class SocksTalk(socketserver.StreamRequestHandler):
+    """SOCKS 5 without a login, to the one server, whatever host it asks for."""
+
+    def handle(self):
+        self.rfile.read(self.rfile.read(2)[1])
+        self.wfile.write(b"\5\0")
+        name = self.rfile.read(self.rfile.read(5)[4])
+        port = int.from_bytes(self.rfile.read(2), "big")
+        self.server.asked.append(f"{name.decode()}:{port}")
+        upstream = socket.create_connection(("127.0.0.1", self.server.upstream))
+        self.wfile.write(b"\5\0\0\1\0\0\0\0\0\0")
+        threading.Thread(target=pump, args=(upstream, self.connection), daemon=True).start()
+        pump(self.connection, upstream)
+
+
 class Proxy(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(self, upstream):
-        super().__init__(("127.0.0.1", 0), ProxyTalk)
+    def __init__(self, upstream, talk=ProxyTalk):
+        super().__init__(("127.0.0.1", 0), talk)
         self.upstream, self.asked, self.heads = upstream, [], []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -117,22 +132,38 @@ class Connect(unittest.TestCase):
 
     def test_a_plain_proxy(self):
         with Proxy(self.server.table_port) as proxy:
-            self.works(self.keyed(self.server.table_url), http_proxy=proxy.url)
+            self.works(self.keyed(f"http://tavola.test/{ACCOUNT}"), http_proxy=proxy.url)
             self.assertTrue(proxy.asked)
-            self.assertIn(f" http://127.0.0.1:{self.server.table_port}/{ACCOUNT}/", proxy.asked[0])
+            self.assertIn(f" http://tavola.test/{ACCOUNT}/", proxy.asked[0])
+
+    def test_socks(self):
+        for scheme, port in (("http", 80), ("https", 443)):
+            with self.subTest(scheme), Proxy(self.server.table_port, SocksTalk) as proxy:
+                self.works(self.keyed(f"{scheme}://tavola.test/{ACCOUNT}"),
+                           all_proxy=proxy.url.replace("http://", "socks5://"),
+                           SSL_CERT_FILE=self.certificate)
+                self.assertEqual(set(proxy.asked), {f"tavola.test:{port}"})
 
     def test_no_proxy_for_some(self):
         with Proxy(self.server.table_port) as proxy:
-            self.works(self.keyed(self.server.table_url), http_proxy=proxy.url,
-                       no_proxy="example.org,127.0.0.1")
-            self.assertEqual(proxy.asked, [])
+            done = run(self.keyed(f"http://tavola.test/{ACCOUNT}"), http_proxy=proxy.url,
+                       no_proxy="example.org,tavola.test")
+            self.assertEqual((done.returncode, proxy.asked), (1, []))
+
+    def test_this_machine_is_never_behind_a_proxy(self):
+        (nobody,) = server.free_ports(1)
+        for proxy in (f"http://127.0.0.1:{nobody}", f"socks5h://127.0.0.1:{nobody}", "socks4://x"):
+            for host in ("127.0.0.1", "localhost"):
+                with self.subTest(proxy=proxy, host=host):
+                    self.works(self.keyed(f"http://{host}:{self.server.table_port}/{ACCOUNT}"),
+                               http_proxy=proxy, all_proxy=proxy)
 
     def test_a_tunnel(self):
         with Proxy(self.server.table_port) as proxy:
             with_name = proxy.url.replace("http://", "http://ada:secret@")
-            self.works(self.keyed(f"https://localhost:{self.server.table_port}/{ACCOUNT}"),
-                       https_proxy=with_name, SSL_CERT_FILE=self.certificate)
-            self.assertIn(f"CONNECT localhost:{self.server.table_port} HTTP/1.1", proxy.asked)
+            self.works(self.keyed(f"https://tavola.test/{ACCOUNT}"), https_proxy=with_name,
+                       SSL_CERT_FILE=self.certificate)
+            self.assertIn("CONNECT tavola.test:443 HTTP/1.1", proxy.asked)
             self.assertIn("Proxy-Authorization: Basic YWRhOnNlY3JldA==", proxy.heads[0])
 
     def test_host_style(self):

@@ -1,4 +1,4 @@
-"""A certificate that signs itself, for 127.0.0.1 and localhost."""
+"""A certificate that signs itself, for 127.0.0.1, localhost and a name that only a proxy knows."""
 
 import pathlib
 import subprocess
@@ -9,7 +9,7 @@ def make(folder, name="server"):
     cert, key = pathlib.Path(folder) / f"{name}.crt", pathlib.Path(folder) / f"{name}.key"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                     "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
-                    "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
+                    "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:tavola.test",
                     "-keyout", str(key), "-out", str(cert)],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return str(cert), str(key)

@@ -2,6 +2,7 @@
 #include "client/net/connect.h"
 
 #include <errno.h>
+#include <openssl/crypto.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -23,8 +24,8 @@ void tvc_opening_end(tvc_conn *conn)
         return;
     tvc_resolver_leave(conn->endpoint->resolver, &conn->opening->waiter);
     tvc_race_end(&conn->opening->race);
-    if (conn->endpoint->proxy.authorization)
-        tvc_release_secret(tvc_text_take(&conn->opening->request));
+    if (conn->opening->request.buf.len) /* the user of a proxy may be in it */
+        OPENSSL_cleanse(conn->opening->request.buf.data, conn->opening->request.buf.len);
     tvc_text_done(&conn->opening->request);
     tvc_response_done(&conn->opening->response);
     tvc_release(conn->opening);
@@ -86,7 +87,8 @@ static const char *explain(int code)
 static enum progress race(tvc_conn *conn, tvc_pending *ret_pending)
 {
     tvc_opening *opening = conn->opening;
-    bool has_tunnel = conn->endpoint->tls && conn->endpoint->proxy.host;
+    const tvc_proxy *proxy = &conn->endpoint->proxy;
+    bool has_tunnel = proxy->host && (proxy->is_socks || conn->endpoint->tls);
     tvc_address winner;
 
     conn->watch = 0; /* each step may name another descriptor */
@@ -107,13 +109,13 @@ static enum progress race(tvc_conn *conn, tvc_pending *ret_pending)
 
 static enum progress make_tunnel(tvc_conn *conn, tvc_pending *ret_pending)
 {
-    tvc_io io = tvc_tunnel_step(conn);
+    tvc_io io = conn->endpoint->proxy.is_socks ? tvc_socks_step(conn) : tvc_tunnel_step(conn);
 
     if (io == TVC_IO_FAILED)
         return FAILED;
     if (io != TVC_IO_SOME)
         return wait_for(conn, io, conn->opening->deadline_ns, ret_pending);
-    conn->opening->stage = SHAKING_HANDS;
+    conn->opening->stage = conn->endpoint->tls ? SHAKING_HANDS : OPEN;
     return GOES_ON;
 }
 

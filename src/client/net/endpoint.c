@@ -127,7 +127,7 @@ bool tvc_endpoint_is_https(const tvc_endpoint *endpoint)
 
 bool tvc_endpoint_is_proxied(const tvc_endpoint *endpoint)
 {
-    return endpoint->proxy.host && !endpoint->is_https;
+    return endpoint->proxy.host && !endpoint->proxy.is_socks && !endpoint->is_https;
 }
 
 void tvc_endpoint_tell(const tvc_endpoint *endpoint, char *ret_text, size_t size)

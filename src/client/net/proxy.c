@@ -2,12 +2,14 @@
 #include "client/net/proxy.h"
 
 #include <arpa/inet.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/number.h"
 #include "client/text.h"
 
-enum { PROXY_PORT = 80, ADDRESS_TEXT_MAX = 64 };
+enum { HTTP_PORT = 80, SOCKS_PORT = 1080, ADDRESS_TEXT_MAX = 64, LOGIN_PART_MAX = 255 };
 
 /* ---- no_proxy ---- */
 
@@ -100,6 +102,17 @@ bool tvc_proxy_is_excepted(tv_slice no_proxy, tv_slice host)
 
 /* ---- the choice ---- */
 
+static bool is_loopback(tv_slice host)
+{
+    static const unsigned char v6[16] = {[15] = 1};
+    unsigned char address[16];
+    size_t len = parse_address(host, address);
+
+    if (len == 0)
+        return names_host(TV_LIT("localhost"), host);
+    return len == 4 ? address[0] == 127 : memcmp(address, v6, sizeof v6) == 0;
+}
+
 static const char *environment(const char *name, const char *other)
 {
     const char *value = getenv(name);
@@ -112,6 +125,10 @@ static const char *environment(const char *name, const char *other)
 static const char *choose_by_environment(const tv_url *url)
 {
     const char *no_proxy = environment("no_proxy", "NO_PROXY");
+
+    if (is_loopback(url->host))
+        return NULL;
+
     const char *proxy = tv_url_is(url, TV_LIT("https")) ? environment("https_proxy", "HTTPS_PROXY")
                                                         : environment("http_proxy", NULL);
 
@@ -122,29 +139,27 @@ static const char *choose_by_environment(const tv_url *url)
     return proxy;
 }
 
-static int hex_value(char c)
+/* Percent-decoded; a '%' that nothing valid follows is one. */
+static void add_decoded(tvc_text *text, tv_slice encoded)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = tv_ascii_lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    for (size_t i = 0; i < encoded.len; i++) {
+        char c = encoded.data[i];
+
+        if (c == '%' && i + 2 < encoded.len && tv_is_hex(encoded.data[i + 1]) &&
+            tv_is_hex(encoded.data[i + 2])) {
+            c = (char)(tv_hex_value(encoded.data[i + 1]) * 16 + tv_hex_value(encoded.data[i + 2]));
+            i += 2;
+        }
+        tvc_text_add_char(text, c);
+    }
 }
 
-/* The header for "user:password", which are percent-encoded in a URL. */
+/* The header for "user:password". */
 static char *make_authorization(tv_slice user)
 {
     tvc_text plain = {0}, header = {0};
 
-    for (size_t i = 0; i < user.len; i++) {
-        char c = user.data[i];
-
-        if (c == '%' && i + 2 < user.len && hex_value(user.data[i + 1]) >= 0 &&
-            hex_value(user.data[i + 2]) >= 0) {
-            c = (char)(hex_value(user.data[i + 1]) * 16 + hex_value(user.data[i + 2]));
-            i += 2;
-        }
-        tvc_text_add_char(&plain, c);
-    }
+    add_decoded(&plain, user);
     if (tv_slice_find(user, ':') == user.len)
         tvc_text_add_char(&plain, ':');
     tvc_text_add_lit(&header, "Proxy-Authorization: Basic ");
@@ -153,6 +168,40 @@ static char *make_authorization(tv_slice user)
     header.has_failed |= plain.has_failed;
     tvc_release_secret(tvc_text_take(&plain));
     return tvc_text_take(&header);
+}
+
+/* Append a part of a login with its length before it; false when it is too long for that. */
+static bool add_login_part(tvc_text *login, tv_slice encoded)
+{
+    size_t at = login->buf.len;
+
+    tvc_text_add_char(login, 0);
+    add_decoded(login, encoded);
+    if (login->has_failed)
+        return true;
+
+    size_t len = login->buf.len - at - 1;
+
+    login->buf.data[at] = (char)len;
+    return len <= LOGIN_PART_MAX;
+}
+
+/* The message with user and password: RFC 1929. */
+static tavola_err make_login(tv_slice user, tvc_proxy *proxy, const char **reterr_why)
+{
+    size_t colon = tv_slice_find(user, ':');
+    tv_slice password = tv_slice_skip(user, colon < user.len ? colon + 1 : colon);
+    tvc_text login = {0};
+    tavola_err err = TAVOLA_OK;
+
+    tvc_text_add_char(&login, 1);
+    if (!add_login_part(&login, tv_slice_take(user, colon)) || !add_login_part(&login, password)) {
+        *reterr_why = "the user or password of its proxy is too long";
+        err = TAVOLA_ERR_INVALID;
+    }
+    proxy->login_len = login.buf.len;
+    proxy->login = tvc_text_take(&login);
+    return err || proxy->login ? err : TAVOLA_ERR_NO_MEMORY;
 }
 
 static bool has_scheme(tv_slice text)
@@ -164,6 +213,13 @@ static bool has_scheme(tv_slice text)
     return false;
 }
 
+static bool is_socks(const tv_url *url)
+{
+    /* The last is what desktops write into all_proxy, without saying which version they mean. */
+    return tv_url_is(url, TV_LIT("socks5")) || tv_url_is(url, TV_LIT("socks5h")) ||
+           tv_url_is(url, TV_LIT("socks"));
+}
+
 /* "http://user:password@host:port/"; the scheme may be missing. */
 static bool parse(const char *text, tvc_text *whole, tv_url *ret_url)
 {
@@ -173,7 +229,22 @@ static bool parse(const char *text, tvc_text *whole, tv_url *ret_url)
         tvc_text_add_lit(whole, "http://");
     tvc_text_add(whole, tv_slice_of(text));
     return whole->has_failed || (tv_url_parse(tvc_text_slice(whole), ret_url, &why) &&
-                                 tv_url_is(ret_url, TV_LIT("http")));
+                                 (tv_url_is(ret_url, TV_LIT("http")) || is_socks(ret_url)));
+}
+
+static tavola_err fill(const tv_url *url, tvc_proxy *proxy, const char **reterr_why)
+{
+    tavola_err err = TAVOLA_OK;
+
+    *reterr_why = "no memory";
+    proxy->is_socks = is_socks(url);
+    proxy->port = url->port ? url->port : proxy->is_socks ? SOCKS_PORT : HTTP_PORT;
+    proxy->host = tvc_dup(url->host);
+    if (url->user.data && proxy->is_socks)
+        err = make_login(url->user, proxy, reterr_why);
+    else if (url->user.data && (proxy->authorization = make_authorization(url->user)) == NULL)
+        err = TAVOLA_ERR_NO_MEMORY;
+    return err || proxy->host ? err : TAVOLA_ERR_NO_MEMORY;
 }
 
 tavola_err tvc_proxy_choose(const tv_url *url, const char *option, tvc_proxy *ret_proxy,
@@ -192,15 +263,10 @@ tavola_err tvc_proxy_choose(const tv_url *url, const char *option, tvc_proxy *re
 
     *reterr_why = "no memory";
     if (!parse(chosen, &whole, &parts)) {
-        *reterr_why = "its proxy is not \"http://host:port\"";
+        *reterr_why = "its proxy is not \"http://host:port\" or \"socks5://host:port\"";
         err = TAVOLA_ERR_INVALID;
     } else if (!whole.has_failed) {
-        proxy.port = parts.port ? parts.port : PROXY_PORT;
-        proxy.host = tvc_dup(parts.host);
-        if (parts.user.data)
-            proxy.authorization = make_authorization(parts.user);
-        if (proxy.host && (proxy.authorization || parts.user.data == NULL))
-            err = TAVOLA_OK;
+        err = fill(&parts, &proxy, reterr_why);
     }
     tvc_release_secret(tvc_text_take(&whole));
     if (err)
@@ -214,5 +280,8 @@ void tvc_proxy_done(tvc_proxy *proxy)
 {
     tvc_release(proxy->host);
     tvc_release_secret(proxy->authorization);
+    if (proxy->login)
+        OPENSSL_cleanse(proxy->login, proxy->login_len);
+    tvc_release(proxy->login);
     *proxy = (tvc_proxy){0};
 }

@@ -10,13 +10,17 @@
 typedef struct tvc_proxy {
     char *host; /* without brackets; NULL: no proxy */
     uint16_t port;
-    char *authorization; /* "Proxy-Authorization: Basic ...\r\n", or NULL; secret */
+    bool is_socks;
+    char *authorization; /* of HTTP: "Proxy-Authorization: Basic ...\r\n", or NULL; secret */
+    char *login;         /* of SOCKS: the message with user and password, or NULL; secret */
+    size_t login_len;
 } tvc_proxy;
 
 /**
- * The proxy for requests to a URL.  `option` NULL: by https_proxy, HTTPS_PROXY, http_proxy (only
- * so: HTTP_PROXY can be a header of a CGI request), all_proxy, ALL_PROXY, unless no_proxy or
- * NO_PROXY names the host; "": none.  INVALID with one static line, NO_MEMORY.
+ * The proxy for requests to a URL, "http://", "socks5://" or "socks5h://".  `option` NULL: by
+ * https_proxy, HTTPS_PROXY, http_proxy (only so: HTTP_PROXY can be a header of a CGI request),
+ * all_proxy, ALL_PROXY, unless no_proxy or NO_PROXY names the host or it is this machine, which
+ * another would look for in itself; "": none.  INVALID with one static line, NO_MEMORY.
  */
 tavola_err tvc_proxy_choose(const tv_url *url, const char *option, tvc_proxy *ret_proxy,
                             const char **reterr_why);

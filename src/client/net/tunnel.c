@@ -44,7 +44,7 @@ static tvc_io begin(tvc_conn *conn)
     return TVC_IO_SOME;
 }
 
-static tvc_io send_request(tvc_conn *conn)
+tvc_io tvc_tunnel_send(tvc_conn *conn)
 {
     tvc_opening *opening = conn->opening;
 
@@ -84,7 +84,7 @@ tvc_io tvc_tunnel_step(tvc_conn *conn)
     if (conn->opening->request.buf.len == 0)
         io = begin(conn);
     if (io == TVC_IO_SOME)
-        io = send_request(conn);
+        io = tvc_tunnel_send(conn);
     while (io == TVC_IO_SOME && read == TVC_READ_MORE)
         read = tvc_conn_read(conn, &io);
     if (read == TVC_READ_WHOLE)

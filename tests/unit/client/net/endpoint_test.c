@@ -198,7 +198,38 @@ TEST(chooses_a_proxy)
          "q",
          2,
          NULL},
-        {"localhost as any other", "http://localhost", NULL, {{"http_proxy", "p:1"}}, "p", 1, NULL},
+        {"SOCKS", "http://host", NULL, {{"all_proxy", "socks5://p"}}, "socks p", 1080, NULL},
+        {"SOCKS for https", "https://host", "SOCKS5H://p:9", {{0}}, "socks p", 9, NULL},
+        {"SOCKS of a desktop",
+         "http://host",
+         NULL,
+         {{"all_proxy", "socks://p:9/"}},
+         "socks p",
+         9,
+         NULL},
+        {"SOCKS with a user",
+         "http://host",
+         "socks5://u%3A:p@p:9",
+         {{0}},
+         "socks p",
+         9,
+         "\1\2u:\1p"},
+        {"SOCKS with a user alone", "http://host", "socks5://u@p:9", {{0}}, "socks p", 9, "\1\1u"},
+        {"localhost", "http://localhost", NULL, {{"http_proxy", "p:1"}}, NULL, 0, NULL},
+        {"below localhost", "http://a.LocalHost.", NULL, {{"all_proxy", "p:1"}}, NULL, 0, NULL},
+        {"nearly localhost", "http://alocalhost", NULL, {{"all_proxy", "p:1"}}, "p", 1, NULL},
+        {"127.0.0.1", "http://127.0.0.1:10002", NULL, {{"all_proxy", "socks5://p"}}, NULL, 0, NULL},
+        {"127.1.2.3", "https://127.1.2.3", NULL, {{"https_proxy", "p:1"}}, NULL, 0, NULL},
+        {"::1", "http://[::1]:10002", NULL, {{"http_proxy", "p:1"}}, NULL, 0, NULL},
+        {"::2", "http://[::2]:10002", NULL, {{"http_proxy", "p:1"}}, "p", 1, NULL},
+        {"one that cannot be used",
+         "http://localhost",
+         NULL,
+         {{"all_proxy", "socks4://p"}},
+         NULL,
+         0,
+         NULL},
+        {"the option goes above loopback", "http://localhost", "p:1", {{0}}, "p", 1, NULL},
         {"no_proxy",
          "http://a.host",
          NULL,
@@ -227,10 +258,15 @@ TEST(chooses_a_proxy)
             setenv(cases[i].environment[k][0], cases[i].environment[k][1], 1);
         CHECK(tv_url_parse(tv_slice_of(cases[i].url), &url, &why));
         CHECK_INT(tvc_proxy_choose(&url, cases[i].option, &proxy, &why), TAVOLA_OK);
-        CHECK_TEXT(tv_slice_of(proxy.host ? proxy.host : "none"),
-                   cases[i].host ? cases[i].host : "none");
+
+        const char *secret = proxy.is_socks ? proxy.login : proxy.authorization;
+        char host[100];
+
+        snprintf(host, sizeof host, "%s%s", proxy.is_socks ? "socks " : "",
+                 proxy.host ? proxy.host : "none");
+        CHECK_TEXT(tv_slice_of(host), cases[i].host ? cases[i].host : "none");
         CHECK_INT(proxy.port, cases[i].port);
-        CHECK_TEXT(tv_slice_of(proxy.authorization ? proxy.authorization : "none"),
+        CHECK_TEXT(tv_slice_of(secret ? secret : "none"),
                    cases[i].authorization ? cases[i].authorization : "none");
         tvc_proxy_done(&proxy);
     }
@@ -239,8 +275,9 @@ TEST(chooses_a_proxy)
 
 TEST(refuses_proxies_that_it_cannot_use)
 {
-    static const char *const cases[] = {"https://proxy:3128", "socks5://proxy:1080", "http://",
-                                        "http://proxy:x", "http://pro xy"};
+    static const char *const cases[] = {
+        "https://proxy:3128", "socks4://proxy:1080", "http://",
+        "socks5://proxy:x",   "http://proxy:x",      "http://pro xy"};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tvc_net_options options = {.connections_max = 1, .proxy = cases[i]};
@@ -250,7 +287,28 @@ TEST(refuses_proxies_that_it_cannot_use)
         t_row = cases[i];
         CHECK_INT(tvc_endpoint_open("http://host", &options, &endpoint, &why), TAVOLA_ERR_INVALID);
         CHECK(endpoint == NULL);
-        CHECK_TEXT(tv_slice_of(why), "its proxy is not \"http://host:port\"");
+        CHECK_TEXT(tv_slice_of(why),
+                   "its proxy is not \"http://host:port\" or \"socks5://host:port\"");
+    }
+}
+
+/* Each has a byte for its length. */
+TEST(knows_how_long_a_login_can_be)
+{
+    for (int user = 255; user <= 256; user++) {
+        for (int password = 255; password <= 256; password++) {
+            char text[600];
+            tvc_net_options options = {.connections_max = 1, .proxy = text};
+            tvc_endpoint *endpoint = NULL;
+            const char *why = NULL;
+            bool is_good = user == 255 && password == 255;
+
+            snprintf(text, sizeof text, "socks5://%0*d:%0*d@proxy", user, 1, password, 2);
+            CHECK_INT(tvc_endpoint_open("http://host", &options, &endpoint, &why),
+                      is_good ? TAVOLA_OK : TAVOLA_ERR_INVALID);
+            CHECK(is_good || strcmp(why, "the user or password of its proxy is too long") == 0);
+            tvc_endpoint_close(endpoint);
+        }
     }
 }
 
@@ -258,15 +316,19 @@ TEST(survives_a_lack_of_memory)
 {
     MEMORY_FAULTS(fault)
     {
-        tvc_net_options options = {.connections_max = 1, .proxy = "http://user:word@proxy:3128"};
-        tvc_endpoint *endpoint = NULL;
-        tavola_err err = tvc_endpoint_open("http://host/path", &options, &endpoint, NULL);
+        static const char *const proxies[] = {"http://user:word@proxy:3128", "socks5://u:w@proxy"};
 
-        if (err) {
-            CHECK_INT(err, TAVOLA_ERR_NO_MEMORY);
-            CHECK(memory_fault_was_hit() && endpoint == NULL);
+        for (size_t i = 0; i < 2; i++) {
+            tvc_net_options options = {.connections_max = 1, .proxy = proxies[i]};
+            tvc_endpoint *endpoint = NULL;
+            tavola_err err = tvc_endpoint_open("http://host/path", &options, &endpoint, NULL);
+
+            if (err) {
+                CHECK_INT(err, TAVOLA_ERR_NO_MEMORY);
+                CHECK(memory_fault_was_hit() && endpoint == NULL);
+            }
+            tvc_endpoint_close(endpoint);
         }
-        tvc_endpoint_close(endpoint);
     }
 }
 
@@ -278,6 +340,7 @@ int main(void)
         cmocka_unit_test(knows_for_whom_no_proxy_is_meant),
         cmocka_unit_test(chooses_a_proxy),
         cmocka_unit_test(refuses_proxies_that_it_cannot_use),
+        cmocka_unit_test(knows_how_long_a_login_can_be),
         cmocka_unit_test(survives_a_lack_of_memory),
     };
 

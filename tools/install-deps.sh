@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install the Debian packages that a command of this repository needs.
 #
-#   tools/install-deps.sh run|check|cluster|sdks|browser|bench|fuzz
+#   tools/install-deps.sh client|run|check|cluster|sdks|browser|bench|fuzz
 #
 # Asks dpkg first, so a call with nothing missing is instant and needs no
 # network.  Exit code 2 and one line that names the packages when something is
@@ -9,12 +9,13 @@
 
 set -eu
 
-run_packages="gcc libc6-dev meson ninja-build pkg-config
-    libuv1-dev librocksdb-dev libssl-dev libexpat1-dev libedit-dev"
+client_packages="gcc libc6-dev meson ninja-build pkg-config libssl-dev libedit-dev"
+run_packages="$client_packages libuv1-dev librocksdb-dev libexpat1-dev"
 check_packages="$run_packages ccache mold g++ libcmocka-dev libsimdjson-dev python3 python3-azure curl openssl
     chromium-headless-shell"
 
 case "${1-}" in
+client) wanted=$client_packages ;;
 run) wanted=$run_packages ;;
 check) wanted=$check_packages ;;
 cluster) wanted="$run_packages python3 librados-dev ceph-mon ceph-mgr ceph-osd ceph-common haproxy" ;;
@@ -23,14 +24,14 @@ fuzz) wanted="$check_packages clang libclang-rt-dev" ;;
 sdks) wanted="$check_packages python3-venv" ;;
 browser) wanted="$check_packages chromium" ;;
 *)
-    echo "usage: tools/install-deps.sh run|check|cluster|sdks|browser|bench|fuzz" >&2
+    echo "usage: tools/install-deps.sh client|run|check|cluster|sdks|browser|bench|fuzz" >&2
     exit 2
     ;;
 esac
 
 # The JavaScript SDK and Azurite run on any node from 18 on, so a node that
 # came from elsewhere is as good as Debian's.
-if [ "$1" != run ] && [ "$1" != cluster ]; then
+if [ "$1" != client ] && [ "$1" != run ] && [ "$1" != cluster ]; then
     command -v node >/dev/null || wanted="$wanted nodejs"
     command -v npm >/dev/null || wanted="$wanted npm"
 fi

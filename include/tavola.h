@@ -124,6 +124,26 @@ TAVOLA_API void tavola_set_allocator(void *(*alloc)(size_t), void *(*resize)(voi
 TAVOLA_API void tavola_free(void *memory); /* for char * and byte buffers that we returned */
 
 /* ---- 1. client, table, call ---------------------------------------------------------------- */
+/*
+ * Bearer tokens, of Entra ID or any other issuer, in place of a key or signature.  The client asks
+ * for one when it is needed, uses it for all requests, and asks for the next 5 minutes before it
+ * expires, or at half of a shorter life; meanwhile it uses the one it has.  A request that is
+ * answered with 401 is made again once, with a new token.  Tokens are sent over https alone, to the
+ * endpoints of the connection string and nobody else: not to secondaries, nor after a redirect.
+ *
+ * The function is called on a thread of its own, one call at a time, and may wait: what needs a
+ * token waits for it as long as its timeout says, nothing else does.  It must not use the client;
+ * closing the client waits for it.  It sets the token and returns OK, or returns an error, best
+ * after tavola_token_set_error: NETWORK, TIMEOUT and BUSY are tried again as for a request that
+ * could not be sent, any other error but NO_MEMORY is DENIED.
+ */
+typedef struct tavola_token tavola_token;
+typedef tavola_err (*tavola_token_fn)(void *user, const char *scope, tavola_token *token);
+/* Up to 16,384 visible characters, copied.  Expiry 0: not known, 10 minutes from now. */
+TAVOLA_API void tavola_token_set(tavola_token *token, const char *text, tavola_ticks expiry);
+/* One line for people, which becomes part of the error's text. */
+TAVOLA_API void tavola_token_set_error(tavola_token *token, const char *text);
+
 typedef struct tavola_client_options {
     size_t struct_size;          /* sizeof(tavola_client_options): how we grow without breaking */
     uint32_t connect_timeout_ms; /* 0: 10 000 */
@@ -146,6 +166,9 @@ typedef struct tavola_client_options {
     bool absent_is_final; /* false: who refuses to connect is asked again, as he may be starting;
                              true: a service that has not answered yet is told to be absent at once,
                              for programs with somebody who waits */
+    tavola_token_fn token; /* NULL: the connection string has a key or a signature */
+    void *token_user;
+    const char *token_scope; /* NULL: "https://storage.azure.com/.default" */
 } tavola_client_options;
 
 enum { TAVOLA_LOG_WARN = 1, TAVOLA_LOG_INFO = 2, TAVOLA_LOG_DEBUG = 3 }; /* levels of log() */

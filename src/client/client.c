@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/assert.h"
+#include "client/account/bearer.h"
 #include "client/account/connection.h"
 #include "client/op/loop.h"
 #include "client/text.h"
@@ -75,13 +76,23 @@ static tavola_err take_options(tavola_client *client, const tavola_client_option
 
     has_memory &= dup_option(&options->ca_file);
     has_memory &= dup_option(&options->proxy);
+    if (options->token_scope == NULL)
+        options->token_scope = "https://storage.azure.com/.default";
+    has_memory &= dup_option(&options->token_scope);
     if (!has_memory)
         return TAVOLA_ERR_NO_MEMORY;
 
     if (options->application && !tv_slice_is_printable(tv_slice_of(options->application)))
         return refuse(reterr_text, TAVOLA_ERR_INVALID,
                       "the name of the application has characters other than printable ASCII");
-    return TAVOLA_OK;
+    if (options->token == NULL)
+        return TAVOLA_OK;
+
+    if (options->secondary_reads)
+        return refuse(reterr_text, TAVOLA_ERR_INVALID,
+                      "bearer tokens are not sent to secondaries: secondary_reads excludes them");
+    client->bearers = tvc_bearers_new(client);
+    return client->bearers ? TAVOLA_OK : TAVOLA_ERR_NO_MEMORY;
 }
 
 static tavola_err make_user_agent(tavola_client *client)
@@ -129,6 +140,9 @@ static tavola_err open_endpoints(tavola_client *client, const tvc_connection *co
                 open_endpoint(client, connection->secondary[i], &client->secondary[i], reterr_text);
         if (err)
             return err;
+        if (client->bearers && client->primary[i] && !tvc_endpoint_is_https(client->primary[i]))
+            return refuse(reterr_text, TAVOLA_ERR_INVALID,
+                          "bearer tokens are sent over https alone, and an endpoint is http");
     }
     return TAVOLA_OK;
 }
@@ -147,7 +161,8 @@ static tavola_err open_client(tavola_client *client, const char *connection_stri
     if (err)
         return err;
 
-    err = tvc_connection_parse(connection_string, &connection, reterr_text);
+    err =
+        tvc_connection_parse(connection_string, client->bearers != NULL, &connection, reterr_text);
     if (err)
         return err;
 
@@ -199,6 +214,9 @@ tavola_err tvc_client_open_secondary(tavola_client *client, tv_service_kind serv
     if (client->secondary_urls[service] == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
                                "the secondary endpoint of this service is not known");
+    if (client->bearers)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
+                               "bearer tokens are not sent to secondaries");
 
     tavola_err err = open_endpoint(client, client->secondary_urls[service], ret_endpoint, &why);
 
@@ -221,6 +239,7 @@ static void free_credentials(tvc_credentials *credentials)
 static void free_client(tavola_client *client)
 {
     tvc_loop_free(client->loop);
+    tvc_bearers_free(client->bearers);
     for (int i = 0; i < TVC_SERVICES; i++) {
         if (client->primary[i])
             tvc_endpoint_close(client->primary[i]);
@@ -233,6 +252,7 @@ static void free_client(tavola_client *client)
     tvc_release((char *)client->options.application);
     tvc_release((char *)client->options.ca_file);
     tvc_release((char *)client->options.proxy);
+    tvc_release((char *)client->options.token_scope);
     tvc_release(client->user_agent);
     pthread_mutex_destroy(&client->lock);
     tvc_release(client);

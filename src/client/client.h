@@ -30,6 +30,7 @@ struct tavola_client {
     char *urls[TVC_SERVICES];              /* of the primaries */
     char *secondary_urls[TVC_SERVICES];    /* whether they are read or not; NULL: not known */
     tavola_client_options options;         /* complete: defaults filled in; its texts are ours */
+    struct tvc_bearers *bearers;           /* where its tokens come from; NULL: key or signature */
     char *user_agent;
     struct tvc_loop *_Atomic loop; /* of started operations; made at first use */
     pthread_mutex_t lock;          /* over loop and is_closed */

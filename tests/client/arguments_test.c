@@ -319,6 +319,8 @@ TEST(clients_and_tables)
     NOTHING("p", tavola_client_endpoint(P(0, client), TAVOLA_SERVICE_TABLE));
     CHECK(tavola_client_endpoint(client, (tavola_service)77) == NULL);
     CALM("p", tavola_client_account(P(0, client)));
+    CALM("p-", tavola_token_set(P(0, (tavola_token *)NULL), "text", 0));
+    CALM("pp", tavola_token_set_error(P(0, (tavola_token *)NULL), P(1, "why")));
     TRY("p-opp", tavola_service_stats(P(0, client), TAVOLA_SERVICE_TABLE, P(2, call), P(3, status),
                                       P(4, &last_sync)));
     CHECK_ERR(tavola_service_stats(client, (tavola_service)77, call, status, &last_sync),

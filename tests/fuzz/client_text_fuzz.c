@@ -24,7 +24,7 @@ static void try_connection(const char *text)
     tvc_connection connection;
     char *why = NULL;
 
-    if (tvc_connection_parse(text, &connection, &why) != TAVOLA_OK) {
+    if (tvc_connection_parse(text, false, &connection, &why) != TAVOLA_OK) {
         tv_assert(why && why[0]);
         tavola_free(why);
         return;

@@ -26,6 +26,7 @@ static const int development_ports[TVC_SERVICES] = {10002, 10001, 10000};
 /* What is being made, and what stands against it. */
 typedef struct reader {
     const tvc_settings *settings;
+    bool has_tokens; /* of the application */
     tvc_connection *to;
     tvc_complaint complaint;
     bool is_short; /* of memory: then there is no complaint */
@@ -331,6 +332,23 @@ static bool read_credentials(reader *r)
                      values[TVC_SHARED_ACCESS_SIGNATURE]));
 }
 
+/* There is one way to be let in. */
+static bool check_credentials(reader *r)
+{
+    const tvc_credentials *credentials = &r->to->credentials;
+
+    if (credentials->has_key && credentials->sas)
+        return tvc_complain(&r->complaint,
+                            "an account key and a shared access signature exclude each other");
+    if (!r->has_tokens)
+        return credentials->has_key || credentials->sas ||
+               tvc_complain(&r->complaint, "neither AccountKey nor SharedAccessSignature is given");
+    if (credentials->has_key || credentials->sas)
+        return tvc_complain(&r->complaint, "%s and bearer tokens exclude each other",
+                            credentials->sas ? "a shared access signature" : "an account key");
+    return true;
+}
+
 static bool read_all(reader *r)
 {
     if (!check_settings(r) || !read_credentials(r))
@@ -339,23 +357,15 @@ static bool read_all(reader *r)
         if (!read_service(r, (tv_service_kind)i))
             return false;
     }
-
-    const tvc_credentials *credentials = &r->to->credentials;
-
-    if (credentials->has_key && credentials->sas)
-        return tvc_complain(&r->complaint,
-                            "an account key and a shared access signature exclude each other");
-    if (!credentials->has_key && credentials->sas == NULL)
-        return tvc_complain(&r->complaint, "neither AccountKey nor SharedAccessSignature is given");
-    return true;
+    return check_credentials(r);
 }
 
-tavola_err tvc_connection_parse(const char *text, tvc_connection *ret_connection,
+tavola_err tvc_connection_parse(const char *text, bool has_tokens, tvc_connection *ret_connection,
                                 char **reterr_text)
 {
     tvc_settings settings;
     tvc_connection connection = {0};
-    reader r = {.settings = &settings, .to = &connection};
+    reader r = {.settings = &settings, .has_tokens = has_tokens, .to = &connection};
 
     if (tvc_settings_parse(text, &settings, &r.complaint) && read_all(&r)) {
         *ret_connection = connection;

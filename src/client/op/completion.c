@@ -10,7 +10,6 @@
 #include "client/why.h"
 
 static const int64_t ns_per_ms = 1000 * 1000;
-static const int64_t ns_per_second = 1000 * 1000 * 1000;
 
 /* ---- the queue, with the lock held ---------------------------------------------------------- */
 
@@ -113,9 +112,7 @@ int tvc_loop_call_back(tvc_loop *loop, size_t count)
 
 static struct timespec time_after_ms(int64_t ms)
 {
-    int64_t at = tv_clock_mono_ns() + ms * ns_per_ms;
-
-    return (struct timespec){.tv_sec = at / ns_per_second, .tv_nsec = at % ns_per_second};
+    return tv_clock_system_time(tv_clock_mono_ns() + ms * ns_per_ms);
 }
 
 /* How many are there to poll, after waiting for the first. */

@@ -1,4 +1,4 @@
-/* The head of a request: its line and headers, signed. */
+/* The head of a request: its line and headers, signed or with a token. */
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "client/account/sign.h"
@@ -82,8 +82,8 @@ static void add_headers(tvc_text *text, const tavola_op *op, const tvc_endpoint 
     tvc_text_add(text, head->headers);
 }
 
-static void add_authorization(tvc_text *text, const tavola_op *op, const tvc_endpoint *endpoint,
-                              const tvc_head *head, tv_slice date, size_t headers_at)
+static void add_signature(tvc_text *text, const tavola_op *op, const tvc_endpoint *endpoint,
+                          const tvc_head *head, tv_slice date, size_t headers_at)
 {
     const tvc_credentials *credentials = &op->client->credentials;
     tv_slice base = tvc_endpoint_path(endpoint);
@@ -130,6 +130,9 @@ void tvc_head_write(tvc_text *text, const tavola_op *op, const tvc_endpoint *end
 
     add_headers(text, op, endpoint, head, date);
     if (op->client->credentials.has_key)
-        add_authorization(text, op, endpoint, head, date, headers_at);
+        add_signature(text, op, endpoint, head, date, headers_at);
+    if (op->state->bearer)
+        add_header(text, TV_LIT("Authorization: Bearer "),
+                   tv_slice_of(tvc_bearer_text(op->state->bearer)));
     tvc_text_add_lit(text, "\r\n");
 }

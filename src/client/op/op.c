@@ -60,7 +60,7 @@ tavola_err tvc_op_result(const tavola_op *op)
 
 void tvc_op_release(tavola_op *op)
 {
-    tvc_exchange_done(&op->state->exchange);
+    tvc_op_let_go(op);
     if (op->release)
         op->release(op);
     tavola_entity_free(op->entity);

@@ -33,7 +33,7 @@ static struct timespec timespec_of(int64_t ns)
 
 static void sleep_until_woken(sleeper *self, int64_t until_ns)
 {
-    struct timespec until = timespec_of(until_ns);
+    struct timespec until = tv_clock_system_time(until_ns);
 
     pthread_mutex_lock(&self->lock);
     while (!self->is_woken &&

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "base/mailbox.h"
+#include "client/account/bearer.h"
 #include "client/op/op.h"
 #include "client/op/timers.h"
 
@@ -62,6 +63,13 @@ typedef struct tvc_op_state {
     tvc_waker *waker;
     tvc_exchange exchange;
     tvc_text head;
+    bool has_head; /* it is that of this exchange */
+
+    /* With a client that has tokens. */
+    tvc_bearer *bearer; /* that of this exchange, or NULL */
+    tvc_bearer_waiter bearer_waiter;
+    bool was_refused; /* a token was, for which there has been another */
+
     _Atomic bool is_cancelled; /* by the application: the next step ends it */
 
     int64_t deadline_ns; /* of all attempts together */
@@ -99,6 +107,9 @@ void tvc_op_end(tavola_op *op, tavola_err err);
  * is not asked any more whether that was made: whoever cancels does not want to wait.
  */
 void tvc_op_give_up(tavola_op *op);
+
+/** Let go of its exchange and its token; also when it has none. */
+void tvc_op_let_go(tavola_op *op);
 
 /** Its result, kept for tavola_error_text too.  On the thread that asked for it; it is DONE. */
 tavola_err tvc_op_result(const tavola_op *op);

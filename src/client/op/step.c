@@ -20,9 +20,20 @@ void tvc_op_end(tavola_op *op, tavola_err err)
     if (state->phase == TVC_PHASE_DONE)
         return;
 
-    tvc_exchange_done(&state->exchange);
+    tvc_op_let_go(op);
     state->phase = TVC_PHASE_DONE;
     state->err = err;
+}
+
+void tvc_op_let_go(tavola_op *op)
+{
+    tvc_op_state *state = op->state;
+
+    tvc_exchange_done(&state->exchange);
+    if (op->client->bearers)
+        tvc_bearers_leave(op->client->bearers, &state->bearer_waiter);
+    tvc_bearer_unref(state->bearer);
+    state->bearer = NULL;
 }
 
 void tvc_op_give_up(tavola_op *op)
@@ -136,15 +147,15 @@ static void begin_exchange(tavola_op *op)
     const tavola_client *client = op->client;
     tvc_op_state *state = op->state;
     tvc_exchange *exchange = &state->exchange;
-    tvc_head head = head_of(op);
-    int64_t deadline = tv_clock_mono_ns() + client->options.attempt_timeout_ms * ns_per_ms;
 
+    tvc_bearer_unref(state->bearer);
+    state->bearer = NULL;
+    state->has_head = false;
     *exchange = (tvc_exchange){
         .endpoint = op->endpoint             ? op->endpoint
                     : state->is_at_secondary ? client->secondary[op->service]
                                              : client->primary[op->service],
-        .is_head = head.method[0] == 'H',
-        .deadline_ns = deadline < state->deadline_ns ? deadline : state->deadline_ns,
+        .is_head = !state->is_settling && op->request.method[0] == 'H',
         .waker = state->waker,
     };
     if (!state->is_settling) {
@@ -154,20 +165,80 @@ static void begin_exchange(tavola_op *op)
         if (op->request.sink.write)
             exchange->sink = (tvc_sink){write_to_sink, op};
     }
-    tvc_head_write(&state->head, op, exchange->endpoint, &head);
-    exchange->head = tvc_text_slice(&state->head);
     state->phase = TVC_PHASE_EXCHANGE;
     op->call->attempts++;
+}
+
+static tvc_wait fail_unsent(tavola_op *op, tavola_err err, const char *why)
+{
+    tvc_exchange *exchange = &op->state->exchange;
+
+    tvc_call_set_error(op->call, "", why);
+    exchange->err = err;
+    exchange->why = op->call->message;
+    exchange->fate = TVC_NOT_SENT;
+    exchange->is_final = err == TAVOLA_ERR_DENIED;
+    return TVC_WAIT_NOTHING;
+}
+
+/* NOTHING when there is a token, or the exchange has failed for want of one. */
+static tvc_wait take_bearer(tavola_op *op, int64_t *ret_until_ns)
+{
+    tvc_op_state *state = op->state;
+    char why[sizeof op->call->message];
+
+    /* It goes to the account's own endpoints, and over TLS. */
+    tv_assert(op->endpoint == NULL && tvc_endpoint_is_https(state->exchange.endpoint));
+    if (tv_clock_mono_ns() >= state->deadline_ns)
+        return fail_unsent(op, TAVOLA_ERR_TIMEOUT, "no bearer token: none came in time");
+
+    switch (tvc_bearers_ask(op->client->bearers, &state->bearer_waiter, state->waker,
+                            &state->bearer, why, sizeof why)) {
+    case TVC_BEARER_READY:
+        return TVC_WAIT_NOTHING;
+    case TVC_BEARER_WAIT:
+        *ret_until_ns = state->deadline_ns;
+        return TVC_WAIT_WAKE;
+    case TVC_BEARER_FAILED:
+        break;
+    }
+    return fail_unsent(op, state->bearer_waiter.err, why);
+}
+
+/* What makes the request acceptable is as fresh as can be.  NOTHING with has_head, or a failure. */
+static tvc_wait write_head(tavola_op *op, int64_t *ret_until_ns)
+{
+    tvc_op_state *state = op->state;
+    tvc_exchange *exchange = &state->exchange;
+    tvc_head head = head_of(op);
+
+    if (op->client->bearers) {
+        tvc_wait wait = take_bearer(op, ret_until_ns);
+
+        if (wait != TVC_WAIT_NOTHING || exchange->err)
+            return wait;
+    }
+    tvc_head_write(&state->head, op, exchange->endpoint, &head);
+    if (state->head.has_failed)
+        return fail_unsent(op, TAVOLA_ERR_NO_MEMORY, "");
+
+    int64_t deadline = tv_clock_mono_ns() + op->client->options.attempt_timeout_ms * ns_per_ms;
+
+    exchange->deadline_ns = deadline < state->deadline_ns ? deadline : state->deadline_ns;
+    exchange->head = tvc_text_slice(&state->head);
+    state->has_head = true;
+    return TVC_WAIT_NOTHING;
 }
 
 static tvc_wait step_exchange(tavola_op *op, int *ret_fd, int64_t *ret_until_ns)
 {
     tvc_op_state *state = op->state;
 
-    if (state->head.has_failed) {
-        state->exchange.err = TAVOLA_ERR_NO_MEMORY;
-        state->exchange.fate = TVC_NOT_SENT;
-        return TVC_WAIT_NOTHING;
+    if (!state->has_head) {
+        tvc_wait wait = write_head(op, ret_until_ns);
+
+        if (!state->has_head)
+            return wait;
     }
     return tvc_exchange_step(&state->exchange, ret_fd, ret_until_ns);
 }
@@ -243,6 +314,9 @@ static void tell_failure(tavola_op *op)
     const char *why = exchange->why ? exchange->why : "";
     char whom[300], text[sizeof op->call->message];
 
+    if (why == op->call->message) /* nobody was asked */
+        return;
+
     if (*why) {
         tvc_endpoint_tell(exchange->endpoint, whom, sizeof whom);
         snprintf(text, sizeof text, "%s: %s", whom, why);
@@ -277,6 +351,7 @@ static void take_failure(tavola_op *op)
     case TAVOLA_ERR_INVALID: /* a host without an address, which may get one */
     case TAVOLA_ERR_NETWORK:
     case TAVOLA_ERR_TIMEOUT:
+    case TAVOLA_ERR_BUSY: /* whom the application asks for tokens */
         err = err == TAVOLA_ERR_INVALID ? TAVOLA_ERR_NETWORK : err;
         if (is_absent(op))
             tvc_op_end(op, err);
@@ -401,11 +476,33 @@ static void take_answer(tavola_op *op)
     }
 }
 
+/*
+ * Whether a token was refused and the same is asked with another: once, and not more, as who is not
+ * let in with a fresh one will not be.  The service has done nothing then, as with any 401.
+ */
+static bool has_other_token(tavola_op *op)
+{
+    tvc_op_state *state = op->state;
+    enum { UNAUTHORIZED = 401 };
+
+    if (state->bearer == NULL || state->was_refused || state->exchange.fate != TVC_ANSWERED ||
+        state->exchange.response.status != UNAUTHORIZED ||
+        !tvc_op_is_answer_to(op->call, &state->exchange.response))
+        return false;
+    state->was_refused = true;
+    tvc_bearers_reject(op->client->bearers, state->bearer);
+    tvc_exchange_done(&state->exchange);
+    begin_exchange(op);
+    return true;
+}
+
 static void end_exchange(tavola_op *op)
 {
     log_attempt(op);
     if (op->state->exchange.fate == TVC_ANSWERED)
         tvc_endpoint_note_answer(op->state->exchange.endpoint);
+    if (has_other_token(op))
+        return;
     if (op->state->is_settling)
         tvc_settle_read(op);
     else if (op->state->exchange.fate == TVC_ANSWERED)
@@ -428,6 +525,7 @@ void tvc_op_renew(tavola_op *op)
     state->sink_bytes = 0;
     state->is_at_secondary = state->is_secondary_behind = false;
     state->free_at_ns[0] = state->free_at_ns[1] = 0;
+    state->was_refused = false;
     state->was_unanswered = state->is_settling = state->is_last_question = false;
     state->otherwise = TAVOLA_OK;
     state->otherwise_status = 0;

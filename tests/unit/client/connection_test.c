@@ -170,7 +170,7 @@ TEST(reads_every_form)
 
         t_row = want->label;
 
-        tavola_err err = tvc_connection_parse(want->text, &connection, &why);
+        tavola_err err = tvc_connection_parse(want->text, false, &connection, &why);
 
         if (err)
             CHECK_FAIL("%s: %s", tavola_err_name(err), why ? why : "");
@@ -191,8 +191,9 @@ TEST(keeps_the_key_with_its_equal_signs)
     tv_hmac_key key;
     unsigned char got[TV_HMAC_BYTES], want[TV_HMAC_BYTES];
 
-    assert_int_equal(tvc_connection_parse("AccountKey=" KEY ";AccountName=a", &connection, NULL),
-                     TAVOLA_OK);
+    assert_int_equal(
+        tvc_connection_parse("AccountKey=" KEY ";AccountName=a", false, &connection, NULL),
+        TAVOLA_OK);
     tv_hmac_key_init(&key, TV_LIT("secret-key"));
     tv_hmac_sign(&key, TV_LIT("x"), want);
     tv_hmac_sign(&connection.credentials.key, TV_LIT("x"), got);
@@ -277,8 +278,10 @@ TEST(refuses_with_a_line_and_without_secrets)
         char *why = NULL;
 
         t_row = cases[i].label;
-        CHECK_INT(tvc_connection_parse(cases[i].text, &connection, NULL), TAVOLA_ERR_INVALID);
-        CHECK_INT(tvc_connection_parse(cases[i].text, &connection, &why), TAVOLA_ERR_INVALID);
+        CHECK_INT(tvc_connection_parse(cases[i].text, false, &connection, NULL),
+                  TAVOLA_ERR_INVALID);
+        CHECK_INT(tvc_connection_parse(cases[i].text, false, &connection, &why),
+                  TAVOLA_ERR_INVALID);
         CHECK(why != NULL && strstr(why, "SECRET") == NULL);
         CHECK_TEXT(tv_slice_of(why), cases[i].why);
         tavola_free(why);
@@ -292,7 +295,7 @@ TEST(refuses_a_book)
     char *why = NULL;
 
     memset(text, ';', sizeof text - 1);
-    assert_int_equal(tvc_connection_parse(text, &connection, &why), TAVOLA_ERR_INVALID);
+    assert_int_equal(tvc_connection_parse(text, false, &connection, &why), TAVOLA_ERR_INVALID);
     assert_string_equal(why, "the connection string is too long");
     tavola_free(why);
 }
@@ -305,7 +308,7 @@ TEST(survives_a_lack_of_memory)
         {
             tvc_connection connection;
             char *why = NULL;
-            tavola_err err = tvc_connection_parse(good[i].text, &connection, &why);
+            tavola_err err = tvc_connection_parse(good[i].text, false, &connection, &why);
 
             CHECK(err == TAVOLA_OK || (err == TAVOLA_ERR_NO_MEMORY && memory_fault_was_hit()));
             if (err == TAVOLA_OK) {

@@ -114,6 +114,96 @@ TEST(a_large_value_is_a_blob)
               TAVOLA_ERR_NOT_FOUND);
 }
 
+/* ---- what fails ---- */
+
+static tavola_err put_large(tavola_table *table, tavola_entity *entity)
+{
+    return tavola_large_put(table, entity, container_name, "Photo", "data", 4, t.call);
+}
+
+static tavola_err put_large_nowhere(tavola_table *table, tavola_entity *entity)
+{
+    return tavola_large_put(table, entity, "no-such-container", "Photo", "data", 4, t.call);
+}
+
+static tavola_err put_large_badly_named(tavola_table *table, tavola_entity *entity)
+{
+    return tavola_large_put(table, entity, container_name, "not a name", "data", 4, t.call);
+}
+
+static tavola_err put_wide(tavola_table *table, tavola_entity *entity)
+{
+    return tavola_wide_put(table, entity, t.call);
+}
+
+static tavola_err put_indexed(tavola_table *table, tavola_entity *entity)
+{
+    const tavola_index index = {.prefix = "photo_", .property = "Photo"};
+    tavola_indexed *indexed = NULL;
+
+    CHECK_OK(tavola_indexed_open(table, &index, 1, NULL, t.call, &indexed));
+
+    tavola_err err = tavola_indexed_put(indexed, entity, t.call);
+
+    tavola_indexed_close(indexed);
+    return err;
+}
+
+static tavola_err add_to_log(tavola_table *table, tavola_entity *entity)
+{
+    return tavola_log_add(table, entity, tavola_now(), t.call);
+}
+
+static const struct {
+    const char *what;
+    tavola_err (*put)(tavola_table *table, tavola_entity *entity);
+    tavola_err stale, absent; /* by an old etag; into a table that is not there */
+} failing[] = {
+    {"large", put_large, TAVOLA_ERR_ETAG, TAVOLA_ERR_NOT_FOUND},
+    {"large, into no container", put_large_nowhere, TAVOLA_ERR_NOT_FOUND, TAVOLA_ERR_NOT_FOUND},
+    {"large, under a bad name", put_large_badly_named, TAVOLA_ERR_INVALID, TAVOLA_ERR_INVALID},
+    {"wide", put_wide, TAVOLA_ERR_NOT_FOUND, TAVOLA_ERR_NOT_FOUND},
+    {"indexed", put_indexed, TAVOLA_ERR_ETAG, TAVOLA_ERR_NOT_FOUND},
+    {"log", add_to_log, TAVOLA_OK, TAVOLA_ERR_NOT_FOUND},
+};
+
+static void check_untouched(tavola_entity *entity, const tavola_entity *before)
+{
+    CHECK_OK(tavola_entity_error(entity));
+    CHECK_TEXT(tavola_entity_etag(entity), tavola_entity_etag(before));
+    check_same(entity, before);
+}
+
+TEST(a_put_that_fails_leaves_the_entity_as_it_was)
+{
+    tavola_entity *stored = new_entity("p", "r", 1);
+    tavola_table *absent = NULL;
+
+    CHECK_OK(tavola_insert(t.table, stored, t.call));
+    CHECK_OK(tavola_table_open(t.client, "NoSuchTableAtAll", &absent));
+    for (size_t i = 0; i < COUNT_OF(failing); i++) {
+        for (int has_photo = 0; has_photo < 2; has_photo++) {
+            tavola_entity *entity = new_entity("p", "r", 2), *before;
+
+            t_row = failing[i].what;
+            if (has_photo)
+                tavola_entity_set_string(entity, "Photo", "what was there");
+            tavola_entity_set_etag(entity, "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\"");
+            before = tavola_entity_copy(entity);
+            CHECK_ERR(failing[i].put(t.table, entity), failing[i].stale);
+            check_untouched(entity, before);
+            CHECK_ERR(failing[i].put(absent, entity), failing[i].absent);
+            check_untouched(entity, before);
+            tavola_entity_free(before);
+            tavola_entity_free(entity);
+        }
+    }
+    t_row = NULL;
+    CHECK_INT(count_blobs(), 0);
+    tavola_table_close(absent);
+    tavola_entity_free(stored);
+}
+
 TEST(a_new_value_takes_the_old_blob_along)
 {
     CHECK_OK(put("1", "first"));
@@ -462,6 +552,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         LARGE_TEST(a_large_value_is_a_blob),
+        LARGE_TEST(a_put_that_fails_leaves_the_entity_as_it_was),
         LARGE_TEST(a_new_value_takes_the_old_blob_along),
         LARGE_TEST(an_etag_is_a_condition_and_a_refused_put_leaves_no_blob),
         LARGE_TEST(a_sweep_takes_what_nobody_names_and_is_old),

@@ -481,6 +481,44 @@ void tvc_entity_take_etag(tavola_entity *entity, const char *etag)
     }
 }
 
+tavola_err tvc_entity_reserve_text(tavola_entity *entity, const char *name, size_t len,
+                                   tvc_text_slot *ret_slot, const char **ret_why)
+{
+    tv_slice text = tv_slice_of(name);
+    tvc_refusal refusal = tvc_check_name(text);
+
+    if (refusal.err) {
+        *ret_why = refusal.why;
+        return refusal.err;
+    }
+    if (entity->count >= TVC_PROPERTIES_MAX && !entity->is_wide &&
+        tvc_entity_find(entity, text) < 0) {
+        *ret_why = "it would be the 253rd property of the entity";
+        return TAVOLA_ERR_TOO_LARGE;
+    }
+    ret_slot->name = tvc_room_dup(entity->memory, text);
+    ret_slot->bytes = tvc_room_take(entity->memory, len + 1);
+    *ret_why = "there is no memory";
+    return ret_slot->name && ret_slot->bytes && make_place(entity) ? TAVOLA_OK
+                                                                   : TAVOLA_ERR_NO_MEMORY;
+}
+
+void tvc_entity_take_text(tavola_entity *entity, const tvc_text_slot *slot, const char *text)
+{
+    size_t len = strlen(text);
+    int at = tvc_entity_find(entity, tv_slice_of(slot->name));
+
+    memcpy(slot->bytes, text, len + 1);
+    if (at < 0) {
+        at = (int)entity->count++;
+        entity->properties[at] =
+            (tvc_property){.name = slot->name, .name_len = (uint32_t)strlen(slot->name)};
+    }
+    entity->properties[at].value =
+        (tavola_value){.type = TAVOLA_STRING, .size = len, .as.ptr = slot->bytes};
+    entity->properties[at].is_set = true;
+}
+
 /* It goes into a header: nothing there but what such a text can have. */
 void tavola_entity_set_etag(tavola_entity *entity, const char *etag)
 {

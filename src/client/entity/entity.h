@@ -38,6 +38,12 @@ typedef struct tvc_entity_memory {
     tvc_property *read;              /* the properties that were read; or NULL */
 } tvc_entity_memory;
 
+/** A place for a text in an entity that has not got it yet. */
+typedef struct tvc_text_slot {
+    const char *name;
+    char *bytes;
+} tvc_text_slot;
+
 struct tavola_entity {
     const char *partition_key, *row_key; /* never NULL; "" when there was none to read */
     const char *etag;                    /* or NULL */
@@ -73,6 +79,16 @@ bool tvc_entity_reserve_etag(tavola_entity *entity);
 
 /** The etag of what was written, for which there is room; NULL: it is not known. */
 void tvc_entity_take_etag(tavola_entity *entity, const char *etag);
+
+/**
+ * A property of the application, refused as a setter would and returned here, not kept; and room
+ * for a String of `len` bytes in it, before what makes it so is sent.  *ret_why as above.
+ */
+tavola_err tvc_entity_reserve_text(tavola_entity *entity, const char *name, size_t len,
+                                   tvc_text_slot *ret_slot, const char **ret_why);
+
+/** Set it to that text, for which there is room. */
+void tvc_entity_take_text(tavola_entity *entity, const tvc_text_slot *slot, const char *text);
 
 /** The bytes of memory that a copy of it takes, but for a constant. */
 size_t tvc_entity_kept_bytes(const tavola_entity *entity);

@@ -118,17 +118,35 @@ static bool is_refused(tavola_err err)
            err == TAVOLA_ERR_INVALID || err == TAVOLA_ERR_TOO_LARGE || err == TAVOLA_ERR_DENIED;
 }
 
+/* The entity gets the name, and its etag, when it is written: before, a copy has it. */
+static tavola_err write_named(const large *self, tavola_entity *entity, const char *text,
+                              char **ret_old)
+{
+    tavola_entity *copy = tavola_entity_copy(entity);
+    tvc_text_slot slot = {0};
+    const char *why = "there is no memory";
+    tavola_err err = TAVOLA_ERR_NO_MEMORY;
+
+    if (copy && tvc_entity_reserve_etag(entity))
+        err = tvc_entity_reserve_text(entity, self->property, strlen(text), &slot, &why);
+    if (err) {
+        tvc_call_refuse(self->call, err, "property '%s': %s", self->property, why);
+    } else {
+        tavola_entity_set_string(copy, self->property, text);
+        err = write_entity(self, copy, ret_old); /* which returns an error of the copy */
+    }
+    if (err == TAVOLA_OK) {
+        tvc_entity_take_text(entity, &slot, text);
+        tvc_entity_take_etag(entity, tavola_entity_etag(copy));
+    }
+    tavola_entity_free(copy);
+    return err;
+}
+
 static tavola_err put_named(const large *self, tavola_entity *entity, const char *text)
 {
     char *old = NULL;
-    tavola_err err;
-
-    tavola_entity_set_string(entity, self->property, text);
-    err = tavola_entity_error(entity);
-    if (err)
-        tvc_call_refuse(self->call, err, "%s", tavola_entity_error_text(entity));
-    else
-        err = write_entity(self, entity, &old);
+    tavola_err err = write_named(self, entity, text, &old);
 
     if (err == TAVOLA_OK && old && strcmp(old, text) != 0)
         delete_blob(self, old);

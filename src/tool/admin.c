@@ -118,18 +118,12 @@ static tool_exit read_token(const char *path, tool_text *ret_token)
 /* Wait until the socket can be read or written; false with errno when the time is over. */
 static bool wait_for(int fd, short events, double until_ms)
 {
-    for (;;) {
-        double left_ms = until_ms - tool_now_ms();
-        struct pollfd poll_fd = {.fd = fd, .events = events};
-        int count = poll(&poll_fd, 1, left_ms > 0 ? (int)left_ms + 1 : 0);
+    double left_ms = until_ms - tool_now_ms();
 
-        if (count > 0)
-            return true;
-        if (count == 0 || errno != EINTR) {
-            errno = count == 0 ? ETIMEDOUT : errno;
-            return false;
-        }
-    }
+    if (tool_stop_wait(fd, events, left_ms > 0 ? (int)left_ms + 1 : 0))
+        return true;
+    errno = tool_stop_signal() ? EINTR : ETIMEDOUT;
+    return false;
 }
 
 static bool connect_to(int fd, const struct addrinfo *address, double until_ms)

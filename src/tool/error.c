@@ -3,6 +3,7 @@
 #include "text.h"
 #include "tool.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,9 @@ tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text)
     bool was_sent = tavola_call_attempts(run->call) > 0;
     tool_text line = {0};
 
+    /* Who has typed Ctrl-C knows; not whether a write was made. */
+    if (tool_stop_signal() && err != TAVOLA_ERR_UNKNOWN_OUTCOME)
+        return tool_stopped();
     if (!was_sent) {
         message = text && *text ? text : *message ? message : meaning_of(err);
         id = NULL;
@@ -139,6 +143,11 @@ tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text)
     say("tavola: ", line.at);
     tool_text_done(&line);
     return err == TAVOLA_ERR_INVALID && !was_sent ? TOOL_USAGE : tool_exit_of(err);
+}
+
+tool_exit tool_stopped(void)
+{
+    return (tool_exit)(128 + tool_stop_signal());
 }
 
 tool_exit tool_refuse(const char *format, ...)
@@ -189,6 +198,10 @@ tool_exit tool_confirm(const tool_run *run, const char *format, ...)
     fprintf(stderr, "%s [y/N] ", shown.at);
     fflush(stderr);
     tool_text_done(&shown);
+    if (!tool_stop_wait(STDIN_FILENO, POLLIN, -1)) {
+        fputs("\n", stderr);
+        return tool_stopped();
+    }
     if (fgets(answer, sizeof answer, stdin) &&
         (strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0 || strcmp(answer, "Y\n") == 0))
         return TOOL_OK;

@@ -1,7 +1,6 @@
 #include "query.h"
 #include "explained.h"
 #include "text.h"
-#include "transfer/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +127,7 @@ static tool_exit read_pages(tool_run *run, page_reader *reading)
 {
     bool is_done = false;
 
-    while (!is_done && !xfer_stop_signal()) {
+    while (!is_done && !tool_stop_signal()) {
         tavola_err err = read_page(run, reading, &is_done);
 
         if (!err)
@@ -141,7 +140,7 @@ static tool_exit read_pages(tool_run *run, page_reader *reading)
             tool_note("next token: %s", reading->token);
         return tool_fail(run, err, NULL);
     }
-    return xfer_stop_signal() ? (tool_exit)(128 + xfer_stop_signal()) : TOOL_OK;
+    return is_done ? TOOL_OK : tool_stopped();
 }
 
 tool_exit tool_query_run(tool_run *run, const char *table, tavola_filter *filter,

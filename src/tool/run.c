@@ -29,6 +29,8 @@ static tool_exit run_verb(tool_run *run)
     run->call = tavola_call_new();
     if (!run->call)
         return tool_trouble("out of memory");
+    if (run->verb && run->verb->run != tool_shell) /* it has commands of its own */
+        tool_stop_begin(run->call);
     exit = tool_number_of(run, TOOL_FLAG_TIMEOUT, 1, 86400, &timeout_s);
     if (timeout_s)
         tavola_call_set_timeout_ms(run->call, (uint32_t)timeout_s * 1000);
@@ -40,16 +42,19 @@ tool_exit tool_run_command(int argc, char **argv, tavola_client *client)
     tool_run run = {0};
     tool_exit exit = tool_parse(&run, argc, argv);
 
-    run.is_borrowed = client && !tool_has(&run, TOOL_FLAG_CONNECTION);
-    if (run.is_borrowed)
-        run.clients[0] = client;
+    if (tool_has(&run, TOOL_FLAG_CONNECTION))
+        client = NULL;
+    run.clients[0] = client;
     if (!exit)
         exit = run_verb(&run);
+    if (exit && tool_stop_signal())
+        exit = tool_stopped();
+    tool_stop_end();
     /* A full disk must not look like success. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && exit == TOOL_OK)
         exit = tool_trouble("cannot write the output: %s", strerror(errno));
-    if (run.is_borrowed)
-        run.clients[0] = NULL;
+    if (client)
+        run.clients[0] = NULL; /* lent by the shell */
     tool_run_done(&run);
     return exit;
 }

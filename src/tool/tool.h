@@ -11,6 +11,7 @@
 #ifndef TOOL_H
 #define TOOL_H
 #include "flags.h"
+#include "stop.h"
 
 #include <stdio.h>
 #include <tavola.h>
@@ -58,7 +59,6 @@ struct tool_run {
     size_t where_count;        /* 0: it was not given */
     tavola_call *call;         /* with the timeout of --timeout; for one operation after another */
     tavola_client *clients[2]; /* of the first and the second -c, once they were needed */
-    bool is_borrowed;          /* the first of them is the shell's: it must not be closed */
 };
 
 /* The tables of verbs, each ending with a row without a name; NULL ends the list. */
@@ -117,6 +117,8 @@ tool_exit tool_refuse(const char *format, ...) __attribute__((format(printf, 1, 
 tool_exit tool_trouble(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line on stderr that is not an error: the next token, a plan. */
 void tool_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What a verb returns that a signal has ended: as a shell names that. */
+tool_exit tool_stopped(void);
 /* Before something is destroyed: asks on a terminal, wants --yes elsewhere.  TOOL_OK: do it. */
 tool_exit tool_confirm(const tool_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

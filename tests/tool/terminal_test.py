@@ -164,5 +164,5 @@ class OnATerminal(TavolaTest):
         terminal = self.terminal("table", "delete", "People")
         terminal.read_until("[y/N] ")
         terminal.type("\x03")
-        self.assertEqual(terminal.end()[0], -2)
+        self.assertEqual(terminal.end()[0], 130)
         self.assertEqual(self.ok("table", "exists", "People"), "true\n")

@@ -77,7 +77,7 @@ static void record(void *ctx, const tv_watch_trace_head *head, tv_arena *arena,
     tv_watch_event *event = &request->event;
 
     r->lost += request->lost;
-    if (event->op == TV_ENTITY_OP_COUNT)
+    if (event->op == TV_ENTITY_OP_COUNT || tool_stop_signal())
         return;
     event->time_ns = move_clock(r, event->time_ns);
     event->conn = conn_of(r, request->connection);
@@ -163,6 +163,8 @@ tool_exit tool_trace_judge(const char *const *paths, size_t count, const char *t
     tv_watch_mark(r->watch, mark);
     for (size_t i = 0; !exit && i < count; i++)
         exit = take_file(r, paths[i]);
+    if (!exit && tool_stop_signal())
+        exit = tool_stopped();
     if (!exit)
         judge(r, mark, &params, ret_answer);
     ret_answer->lost = r->lost;

@@ -149,7 +149,7 @@ static bool on_refused(void *user, const tavola_entity *entity, tavola_err err, 
 
 static bool must_stop(const copy_run *copy)
 {
-    return xfer_stop_signal() || copy->load.trouble || copy->refused;
+    return tool_stop_signal() || copy->load.trouble || copy->refused;
 }
 
 static void add_entity(copy_run *copy, const tavola_entity *entity)
@@ -194,7 +194,7 @@ static tavola_err copy_part(copy_run *copy, xfer_pages *pages)
         add_page(copy, page);
         xfer_progress_show(&copy->progress, copy->read.count, 0, 0);
     }
-    xfer_load_drain(&copy->load, copy->run);
+    xfer_load_drain(&copy->load);
     copy->written += copy->load.written;
     copy->existing += copy->load.existing;
     if (copy->load.trouble || copy->refused)
@@ -260,8 +260,8 @@ static tool_exit say_end(copy_run *copy, const xfer_pages *pages, tavola_err err
     } else if (copy->refused) {
         tool_trouble("an entity was refused: the rest was not copied");
         exit = tool_exit_of(copy->refused);
-    } else if (err != TAVOLA_END && xfer_stop_signal()) {
-        exit = (tool_exit)(128 + xfer_stop_signal());
+    } else if (err != TAVOLA_END && tool_stop_signal()) {
+        exit = tool_stopped();
     } else if (err != TAVOLA_END) {
         exit = xfer_pages_fail(pages, err);
     }
@@ -288,7 +288,7 @@ static tool_exit verify(copy_run *copy, const tavola_query *query)
     tavola_err err = tavola_scan_open(copy->to, query, copy->run->call, &scan);
 
     xfer_progress_begin(&copy->progress, 0);
-    while (err == TAVOLA_OK && !xfer_stop_signal() &&
+    while (err == TAVOLA_OK && !tool_stop_signal() &&
            (err = tavola_scan_next(scan, &entity)) == TAVOLA_OK) {
         xfer_tally_add(&found, entity);
         if (found.count % LOOK_UP_EACH == 0)
@@ -298,9 +298,9 @@ static tool_exit verify(copy_run *copy, const tavola_query *query)
     tavola_scan_close(scan);
     if (err && err != TAVOLA_END)
         return tool_fail(copy->run, err, NULL);
-    if (xfer_stop_signal()) {
+    if (tool_stop_signal()) {
         tool_note("stopped while the copy was verified");
-        return (tool_exit)(128 + xfer_stop_signal());
+        return tool_stopped();
     }
     if (memcmp(&found, &copy->read, sizeof found) == 0) {
         tool_note("verified %" PRIu64 " entities, checksum %016" PRIx64 "%016" PRIx64, found.count,
@@ -356,7 +356,7 @@ static tool_exit run_copy(copy_run *copy, const tavola_query *query)
 
     if (exit)
         return exit;
-    xfer_stop_catch();
+    tool_stop_gently(copy->run->call);
     xfer_progress_begin(&copy->progress, 0);
     exit = say_end(copy, &pages, copy_all(copy, &pages));
     xfer_pages_close(&pages);
@@ -367,7 +367,6 @@ static tool_exit run_copy(copy_run *copy, const tavola_query *query)
     /* A copy that turns out to be different is no more complete when it is verified again. */
     if (exit == TOOL_OK || (copy->mark.is_complete && exit == TOOL_FAILURE))
         drop_mark(copy);
-    xfer_stop_release();
     return exit;
 }
 
@@ -383,6 +382,7 @@ tool_exit xfer_copy(tool_run *run)
 
     copy.load.refused = on_refused;
     copy.load.user = &copy;
+    copy.load.call = run->call;
     if (!exit)
         exit = tool_output_check(run);
     if (!exit)

@@ -281,7 +281,7 @@ static tavola_err read_all(export_run *job, xfer_pages *pages)
             xfer_writer_add(job->writer, tavola_page_at(page, i));
         job->entities += count;
         unsaved += count;
-        if (xfer_stop_signal() || xfer_writer_trouble(job->writer))
+        if (tool_stop_signal() || xfer_writer_trouble(job->writer))
             break;
         xfer_progress_show(&job->progress, job->entities, 0, 0);
         if (unsaved >= xfer_part_entities() || xfer_now_s() - saved_s > XFER_PART_SECONDS) {
@@ -321,8 +321,8 @@ static tool_exit finish(export_run *job, const xfer_pages *pages, tavola_err err
     xfer_progress_clear(&job->progress);
     if (why)
         exit = tool_trouble("%s: %s", path, why);
-    else if (err != TAVOLA_END && xfer_stop_signal())
-        exit = (tool_exit)(128 + xfer_stop_signal());
+    else if (err != TAVOLA_END && tool_stop_signal())
+        exit = tool_stopped();
     else if (err != TAVOLA_END)
         exit = xfer_pages_fail(pages, err);
     if (exit)
@@ -341,10 +341,8 @@ static tool_exit run_export(export_run *job, tavola_table *table, const tavola_q
     if (exit == TOOL_OK)
         exit = open_output(job);
     if (exit == TOOL_OK) {
-        xfer_stop_catch();
         xfer_progress_begin(&job->progress, 0);
         exit = finish(job, &pages, read_all(job, &pages));
-        xfer_stop_release();
     }
     xfer_pages_close(&pages);
     close_output(job, exit == TOOL_OK);

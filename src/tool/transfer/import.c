@@ -257,7 +257,7 @@ static bool read_record(import_run *import)
 
 static bool must_stop(const import_run *import)
 {
-    return xfer_stop_signal() || import->load.trouble || must_stop_for_bad(import) ||
+    return tool_stop_signal() || import->load.trouble || must_stop_for_bad(import) ||
            import->bad.out.error;
 }
 
@@ -283,7 +283,7 @@ static bool run_part(import_run *import)
     /* A line that stops the import is the first that is not done. */
     if (!(import->is_at_bad && must_stop_for_bad(import)))
         xfer_reader_end(&import->reader);
-    xfer_load_drain(&import->load, import->run);
+    xfer_load_drain(&import->load);
     import->done += import->load.written + import->load.existing;
     xfer_lines_clear(&import->lines);
     if (import->load.trouble || import->bad.out.error ||
@@ -367,8 +367,8 @@ static tool_exit finish(import_run *import)
         exit = tool_trouble("%s: a bad line; --skip-bad goes on without it", file_of(import));
     } else if (input->error && input->error != EINTR) {
         exit = tool_trouble("%s: %s", file_of(import), strerror(input->error));
-    } else if (xfer_stop_signal()) {
-        exit = (tool_exit)(128 + xfer_stop_signal());
+    } else if (tool_stop_signal()) {
+        exit = tool_stopped();
     } else if (!is_complete) {
         exit = tool_trouble("%s could not be read to its end", file_of(import));
     }
@@ -452,7 +452,6 @@ static bool open_next(import_run *import)
     if (import->failed)
         return false;
     take_place(import);
-    import->reader.input.stop_fd = xfer_stop_fd();
     return true;
 }
 
@@ -538,6 +537,7 @@ tool_exit xfer_import(tool_run *run)
     import->bad.fd = -1;
     import->load.refused = on_refused;
     import->load.user = import;
+    import->load.call = run->call;
     exit = read_flags(import);
     if (!exit)
         exit = find_files(import);
@@ -554,15 +554,13 @@ tool_exit xfer_import(tool_run *run)
     if (!exit)
         exit = create_table(import);
     if (!exit) {
-        xfer_stop_catch();
-        import->reader.input.stop_fd = xfer_stop_fd();
+        tool_stop_gently(run->call);
         measure_files(import);
         xfer_progress_begin(&import->progress, bytes_read(import));
         import->is_over = import->file_count == 0;
         while (!import->is_over && (run_part(import) || open_next(import)))
             ;
         exit = finish(import);
-        xfer_stop_release();
     }
     xfer_bad_close(&import->bad);
     xfer_reader_close(&import->reader);

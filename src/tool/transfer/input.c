@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 
 #include "../text.h"
+#include "../tool.h"
 
 enum { READ_BYTES = 1 << 18 };
 
@@ -79,39 +80,18 @@ static void make_room(xfer_input *input, size_t bytes)
     }
 }
 
-/* Wait until there is something to read; false when reading shall stop. */
-static bool wait_for_data(const xfer_input *input)
-{
-    struct pollfd fds[] = {{.fd = input->fd, .events = POLLIN},
-                           {.fd = input->stop_fd, .events = POLLIN}};
-
-    if (input->stop_fd < 0)
-        return true;
-    while (poll(fds, 2, -1) < 0 && errno == EINTR)
-        ;
-    return fds[1].revents == 0;
-}
-
-/* Ctrl-C ends what writes to us as well: the end of its output is not that of the data then. */
-static bool is_stopped(const xfer_input *input)
-{
-    struct pollfd stop = {.fd = input->stop_fd, .events = POLLIN};
-
-    return input->stop_fd >= 0 && poll(&stop, 1, 0) > 0;
-}
-
 static size_t read_some(xfer_input *input, char *to, size_t size)
 {
     ssize_t got = -1;
 
     errno = EINTR;
-    while (errno == EINTR && got < 0 && wait_for_data(input))
+    while (errno == EINTR && got < 0 && tool_stop_wait(input->fd, POLLIN, -1))
         got = read(input->fd, to, size);
 
     if (got < 0)
         input->error = errno;
-    else if (got == 0 && is_stopped(input))
-        input->error = EINTR;
+    else if (got == 0 && tool_stop_signal())
+        input->error = EINTR; /* what writes to us has been ended, too: that is not its end */
     else if (got == 0)
         input->is_end = true;
     else
@@ -208,7 +188,7 @@ const char *xfer_input_open(xfer_input *input, int fd)
 {
     enum { SNIFF_BYTES = 4 };
 
-    *input = (xfer_input){.fd = fd, .stop_fd = -1, .place = {.line = 1}};
+    *input = (xfer_input){.fd = fd, .place = {.line = 1}};
     make_room(input, READ_BYTES);
     while (input->end < SNIFF_BYTES && !input->is_end && !input->error)
         input->end += read_some(input, input->data + input->end, sizeof input->raw - input->end);

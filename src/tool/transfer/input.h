@@ -37,8 +37,7 @@ typedef struct xfer_input {
     xfer_place place;   /* of begin */
     xfer_digest digest; /* of all before it */
     bool is_end;        /* of the file: nothing follows `end` */
-    int stop_fd;        /* when this is readable nothing more is read: EINTR; -1: none */
-    int error;          /* errno of a read that failed */
+    int error;          /* errno of a read that failed; EINTR: it was stopped */
 } xfer_input;
 
 /**

@@ -43,7 +43,7 @@ bool xfer_load_has(xfer_load *load, const tavola_entity *entity)
     if (load->trouble)
         return false;
     err = tavola_get(load->table, tavola_entity_partition_key(entity),
-                     tavola_entity_row_key(entity), NULL, &stored);
+                     tavola_entity_row_key(entity), load->call, &stored);
     if (err && err != TAVOLA_ERR_NOT_FOUND)
         note_trouble(load, err, NULL);
     if (err)
@@ -84,7 +84,8 @@ tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity)
     tavola_err err = TAVOLA_OK;
 
     if (load->bulk == NULL)
-        err = tavola_bulk_open(load->table, load->parallel, on_failed, load, NULL, &load->bulk);
+        err =
+            tavola_bulk_open(load->table, load->parallel, on_failed, load, load->call, &load->bulk);
     if (err == TAVOLA_OK)
         err = tavola_bulk_add(load->bulk, writes[load->conflict], entity, NULL);
     if (err && !is_of_entity(err))
@@ -92,21 +93,13 @@ tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity)
     return err;
 }
 
-static void close_clients(tool_run *run)
-{
-    for (size_t i = run->is_borrowed ? 1 : 0; i < 2; i++) {
-        tavola_client_close(run->clients[i]);
-        run->clients[i] = NULL;
-    }
-}
-
-void xfer_load_drain(xfer_load *load, tool_run *run)
+void xfer_load_drain(xfer_load *load)
 {
     uint64_t written = 0;
     tavola_err err;
 
     if (load->trouble)
-        close_clients(run);
+        tavola_call_cancel(load->call);
     err = tavola_bulk_close(load->bulk, &written, NULL);
     load->bulk = NULL;
     load->written += written;
@@ -116,6 +109,8 @@ void xfer_load_drain(xfer_load *load, tool_run *run)
 
 tool_exit xfer_load_tell(const xfer_load *load, const char *target)
 {
+    if (tool_stop_signal())
+        return tool_stopped();
     tool_trouble("%s: %s: the rest was not written%s", load->trouble_code, target,
                  tool_remedy(load->trouble, target));
     return load->trouble == TAVOLA_ERR_UNKNOWN_OUTCOME ? TOOL_UNAVAILABLE

@@ -21,6 +21,7 @@ tool_exit xfer_conflict_of(const tool_run *run, xfer_conflict *ret_conflict);
 
 typedef struct xfer_load {
     tavola_table *table; /* not ours */
+    tavola_call *call;   /* the same: ends what waits to be written */
     xfer_conflict conflict;
     uint32_t parallel; /* 0: as many as the library likes */
     tavola_bulk *bulk;
@@ -38,12 +39,8 @@ typedef struct xfer_load {
 /** TAVOLA_OK, or why the entity was not taken: then its own fault, unless load->trouble is set. */
 tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity);
 
-/**
- * Wait for all that was added.  When there is trouble, what still waits is given up instead of
- * tried, by closing the clients of the run; only a client that the shell has lent stays open, and
- * then every write is tried.
- */
-void xfer_load_drain(xfer_load *load, tool_run *run);
+/** Wait for all that was added.  When there is trouble, what still waits is given up. */
+void xfer_load_drain(xfer_load *load);
 
 /**
  * One line about the trouble, and its exit code.  A write whose outcome is not known counts as a

@@ -45,7 +45,7 @@ static tavola_err wait_ahead(xfer_pages *pages)
 
     while ((err = tavola_op_wait(pages->ahead, STEP_MS)) == TAVOLA_ERR_TIMEOUT &&
            tavola_op_call(pages->ahead) == NULL) {
-        if (xfer_stop_signal())
+        if (tool_stop_signal())
             return TAVOLA_ERR_CANCELLED;
         /* The client has a limit of its own; in a shell it is not that of this command. */
         if (pages->timeout_s > 0 && xfer_now_s() - began_s > pages->timeout_s)

@@ -1,21 +1,15 @@
-/* Progress and Ctrl-C. */
+/* See progress.h. */
 #include "progress.h"
+#include "../text.h"
+#include "../tool.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 double xfer_now_s(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return tool_now_ms() / 1e3;
 }
 
 void xfer_progress_begin(xfer_progress *progress, uint64_t bytes_done)
@@ -23,21 +17,6 @@ void xfer_progress_begin(xfer_progress *progress, uint64_t bytes_done)
     *progress = (xfer_progress){
         .is_shown = isatty(STDERR_FILENO), .began_s = xfer_now_s(), .begun_with = bytes_done};
     progress->drawn_s = progress->began_s;
-}
-
-/* 1234567 as "1,234,567" */
-static void group_digits(uint64_t number, char ret_text[32])
-{
-    char digits[24];
-    int size = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
-    char *to = ret_text;
-
-    for (int i = 0; i < size; i++) {
-        if (i && (size - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
 }
 
 static unsigned columns(void)
@@ -65,13 +44,13 @@ void xfer_progress_show(xfer_progress *progress, uint64_t entities, uint64_t byt
 {
     enum { BAR = 20 };
     double now = xfer_now_s(), spent = now - progress->began_s;
-    char line[200], bar[BAR + 1] = "", count[32], rate[32], left[32] = "";
+    char line[200], bar[BAR + 1] = "", count[TOOL_GROUPED], rate[TOOL_GROUPED], left[32] = "";
 
     if (!progress->is_shown || now - progress->drawn_s < 0.1)
         return;
     progress->drawn_s = now;
-    group_digits(entities, count);
-    group_digits(spent > 0 ? (uint64_t)((double)entities / spent) : 0, rate);
+    tool_grouped(count, (double)entities);
+    tool_grouped(rate, spent > 0 ? (double)(uint64_t)((double)entities / spent) : 0);
     if (bytes_all) {
         double part = bytes_done < bytes_all ? (double)bytes_done / (double)bytes_all : 1;
         double done = (double)(bytes_done - progress->begun_with);
@@ -101,61 +80,10 @@ void xfer_progress_clear(xfer_progress *progress)
 void xfer_progress_sum(const xfer_progress *progress, uint64_t entities, char ret_text[100])
 {
     double spent = xfer_now_s() - progress->began_s;
-    char count[32], rate[32];
+    char count[TOOL_GROUPED], rate[TOOL_GROUPED];
 
-    group_digits(entities, count);
-    group_digits(spent > 0 ? (uint64_t)((double)entities / spent) : 0, rate);
+    tool_grouped(count, (double)entities);
+    tool_grouped(rate, spent > 0 ? (double)(uint64_t)((double)entities / spent) : 0);
     snprintf(ret_text, 100, "%s %s in %.1f s (%s/s)", count, entities == 1 ? "entity" : "entities",
              spent, rate);
-}
-
-static volatile sig_atomic_t came;
-static int pipe_ends[2] = {-1, -1};
-static struct sigaction before[2];
-static unsigned depth; /* a command of the shell is within the shell's own catch */
-
-static void note(int signal_number)
-{
-    int error = errno;
-
-    came = signal_number;
-    if (write(pipe_ends[1], "", 1) <= 0)
-        came = signal_number; /* there is nothing else to do about it */
-    errno = error;
-}
-
-void xfer_stop_catch(void)
-{
-    struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
-
-    if (depth++)
-        return;
-    if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        pipe_ends[0] = pipe_ends[1] = -1;
-    sigaction(SIGINT, &action, &before[0]);
-    sigaction(SIGTERM, &action, &before[1]);
-}
-
-void xfer_stop_release(void)
-{
-    if (--depth)
-        return;
-    sigaction(SIGINT, &before[0], NULL);
-    sigaction(SIGTERM, &before[1], NULL);
-    for (int i = 0; i < 2; i++) {
-        if (pipe_ends[i] >= 0)
-            close(pipe_ends[i]);
-        pipe_ends[i] = -1;
-    }
-    came = 0;
-}
-
-int xfer_stop_signal(void)
-{
-    return came;
-}
-
-int xfer_stop_fd(void)
-{
-    return pipe_ends[0];
 }

@@ -1,6 +1,6 @@
 /*
  * A line on stderr while something long goes on, if that is a terminal: how many, how fast, how
- * far, how long still.  And Ctrl-C, which ends it in an orderly way.
+ * far, how long still.
  */
 #ifndef XFER_PROGRESS_H
 #define XFER_PROGRESS_H
@@ -23,14 +23,5 @@ void xfer_progress_show(xfer_progress *progress, uint64_t entities, uint64_t byt
 void xfer_progress_clear(xfer_progress *progress);
 /** "1,000,000 entities in 9.8 s (102,040/s)" */
 void xfer_progress_sum(const xfer_progress *progress, uint64_t entities, char ret_text[100]);
-
-/** From now on SIGINT and SIGTERM only leave a note, the first time; the second ends at once. */
-void xfer_stop_catch(void);
-/** As it was before, and nothing came: there may be another command after this one. */
-void xfer_stop_release(void);
-/** The signal that came, 0: none. */
-int xfer_stop_signal(void);
-/** Readable from then on, so that nobody sleeps through it; -1 when there is none. */
-int xfer_stop_fd(void);
 
 #endif

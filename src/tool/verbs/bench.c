@@ -6,9 +6,11 @@
 #include "../text.h"
 #include "../verbs.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define PARTITIONS 16
 #define PARALLEL_MAX 256
@@ -21,7 +23,9 @@ typedef struct load {
     bench_fn operation;
     size_t count;
     atomic_size_t next;
-    double *took_ms;        /* of each */
+    double *took_ms;                  /* of each */
+    tavola_call *calls[PARALLEL_MAX]; /* of each thread */
+    atomic_size_t threads;
     _Atomic tavola_err err; /* the first error; the others stop then */
 } load;
 
@@ -85,22 +89,48 @@ static tavola_err delete (tavola_table *table, size_t i, tavola_call *call)
     return tavola_delete(table, partition, row, TAVOLA_ANY, call);
 }
 
+typedef struct worker {
+    pthread_t thread;
+    load *load;
+    tavola_call *call;
+} worker;
+
 static void *work(void *user)
 {
-    load *load_of = user;
-    tavola_call *call = tavola_call_new();
+    worker *self = user;
+    load *load_of = self->load;
     size_t i;
 
-    while (!load_of->err && (i = load_of->next++) < load_of->count) {
+    while (!load_of->err && !tool_stop_signal() && (i = load_of->next++) < load_of->count) {
         double began_ms = tool_now_ms();
-        tavola_err err = load_of->operation(load_of->table, i, call);
+        tavola_err err = load_of->operation(load_of->table, i, self->call);
 
         load_of->took_ms[i] = tool_now_ms() - began_ms;
         if (err)
             load_of->err = err;
     }
-    tavola_call_free(call);
     return NULL;
+}
+
+/* Wait for the workers; what they wait for ends with Ctrl-C. */
+static void join(worker *workers, size_t count)
+{
+    enum { LOOK_MS = 50 };
+
+    for (size_t i = 0; i < count; i++) {
+        struct timespec until;
+
+        do {
+            clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_nsec += LOOK_MS * 1000 * 1000;
+            until.tv_sec += until.tv_nsec / 1000000000;
+            until.tv_nsec %= 1000000000;
+            for (size_t k = i; tool_stop_signal() && k < count; k++)
+                tavola_call_cancel(workers[k].call);
+        } while (pthread_clockjoin_np(workers[i].thread, NULL, CLOCK_MONOTONIC, &until) ==
+                 ETIMEDOUT);
+        tavola_call_free(workers[i].call);
+    }
 }
 
 static int compare(const void *a, const void *b)
@@ -134,17 +164,24 @@ static void print(tool_output *output, const char *name, load *done, double seco
 
 static tavola_err run_load(tool_output *output, const char *name, load *all, size_t parallel)
 {
-    pthread_t threads[PARALLEL_MAX];
+    worker workers[PARALLEL_MAX];
     double began_ms = tool_now_ms();
     size_t started = 0;
+    int error = 0;
 
-    while (started < parallel && pthread_create(&threads[started], NULL, work, all) == 0)
-        started++;
+    while (started < parallel && !error) {
+        worker *next = &workers[started];
+
+        *next = (worker){.load = all, .call = tavola_call_new()};
+        error = pthread_create(&next->thread, NULL, work, next);
+        if (error)
+            tavola_call_free(next->call);
+        started += !error;
+    }
+    join(workers, started);
     if (started == 0)
-        work(all);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    if (!all->err)
+        return TAVOLA_ERR_NO_MEMORY;
+    if (!all->err && !tool_stop_signal())
         print(output, name, all, (tool_now_ms() - began_ms) / 1e3);
     return all->err;
 }
@@ -153,6 +190,17 @@ static const struct {
     const char *name;
     bench_fn operation;
 } operations[] = {{"insert", insert}, {"get", get}, {"query", query}, {"delete", delete}};
+
+/* Also after Ctrl-C, if that takes no second. */
+static void delete_table(const tool_run *run, tavola_table *table)
+{
+    tavola_call *last = tool_stop_signal() ? tavola_call_new() : NULL;
+
+    tavola_call_set_timeout_ms(last, 1000);
+    if (tavola_table_delete_if_present(table, last ? last : run->call) != TAVOLA_OK)
+        tool_note("table %s could not be deleted", tavola_table_name(table));
+    tavola_call_free(last);
+}
 
 static tool_exit bench(tool_run *run)
 {
@@ -178,7 +226,8 @@ static tool_exit bench(tool_run *run)
         exit = tool_fail(run, err, NULL);
         goto out;
     }
-    for (size_t i = 0; !err && i < sizeof operations / sizeof operations[0]; i++) {
+    for (size_t i = 0; !err && !tool_stop_signal() && i < sizeof operations / sizeof operations[0];
+         i++) {
         load all = {.table = table,
                     .operation = operations[i].operation,
                     .count = (size_t)number,
@@ -187,9 +236,10 @@ static tool_exit bench(tool_run *run)
         err = run_load(output, operations[i].name, &all, (size_t)parallel);
         free(all.took_ms);
     }
-    if (tavola_table_delete_if_present(table, run->call) != TAVOLA_OK)
-        tool_note("table %s could not be deleted", name);
-    if (err) {
+    delete_table(run, table);
+    if (tool_stop_signal()) {
+        exit = tool_stopped();
+    } else if (err) {
         tool_trouble("%s: the load was stopped by this error", tavola_err_name(err));
         exit = tool_exit_of(err);
     }

@@ -5,7 +5,6 @@
 #include "resource.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,7 +120,7 @@ static tool_exit upload(tool_run *run)
     if (!exit) {
         errno = 0;
         err = tavola_blob_write(container, run->args[1], read_source, file, &options, run->call);
-        if (err == TAVOLA_ERR_CANCELLED)
+        if (err == TAVOLA_ERR_CANCELLED && !tool_stop_signal())
             exit = tool_trouble("cannot read %s: %s; nothing was uploaded",
                                 is_stdin ? "standard input" : path, strerror(errno));
         else if (err)
@@ -159,28 +158,9 @@ static tool_exit read_blob(tool_run *run, tavola_container *container, FILE *to,
                            run->call);
     if (!err && fflush(to) == 0 && !ferror(to))
         return TOOL_OK;
-    return err && err != TAVOLA_ERR_CANCELLED
+    return err && (err != TAVOLA_ERR_CANCELLED || tool_stop_signal())
                ? tool_fail(run, err, NULL)
                : tool_trouble("cannot write %s: %s", path, strerror(errno));
-}
-
-static const char *unfinished; /* the part that Ctrl-C must not leave behind */
-
-static void remove_unfinished(int signal_number)
-{
-    if (unfinished)
-        unlink(unfinished);
-    raise(signal_number); /* the handler is gone by now: this ends the program */
-}
-
-static void guard(const char *part)
-{
-    struct sigaction action = {.sa_handler = part ? remove_unfinished : SIG_DFL,
-                               .sa_flags = (int)SA_RESETHAND};
-
-    unfinished = part;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
 }
 
 /* Into a file beside the wanted one, which takes its name when all is there: nobody sees half. */
@@ -199,7 +179,6 @@ static tool_exit download_file(tool_run *run, tavola_container *container, const
         exit = tool_refuse("cannot write %s: %s", path, strerror(errno));
         goto out;
     }
-    guard(part.at);
     exit = read_blob(run, container, file, path);
     if (!exit) {
         mode_t mask = umask(0);
@@ -212,7 +191,6 @@ static tool_exit download_file(tool_run *run, tavola_container *container, const
         exit = tool_trouble("cannot write %s: %s", path, strerror(errno));
     if (exit)
         unlink(part.at);
-    guard(NULL);
 
 out:
     tool_text_done(&part);

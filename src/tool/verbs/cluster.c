@@ -356,7 +356,9 @@ static tool_exit wait_for(const tool_run *run, const tool_admin *admin, int64_t 
         tool_answer_done(&answer);
         if (exit || is_done)
             return exit;
-        poll(NULL, 0, PAUSE_MS);
+        tool_stop_wait(-1, 0, PAUSE_MS);
+        if (tool_stop_signal())
+            break;
     }
     return tool_trouble("the change goes on; see 'tavola cluster history'");
 }

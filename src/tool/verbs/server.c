@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 tool_exit tool_server_get(const tool_admin *admin, const char *path, tool_answer *ret_answer)
 {
@@ -87,19 +86,19 @@ static tool_exit tell_health(const tool_admin *admin, const tool_text *health)
 /* Until somebody says that all is well, or the time is over: then it is asked once more, aloud. */
 static void wait_until_well(const tool_admin *admin, int64_t wait_s)
 {
-    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    enum { PAUSE_MS = 50 };
     const tool_request request = {.method = "GET", .path = "/healthz"};
     double until_ms = tool_now_ms() + (double)wait_s * 1000;
     bool is_waiting = true;
 
-    while (is_waiting && tool_now_ms() < until_ms) {
+    while (is_waiting && !tool_stop_signal() && tool_now_ms() < until_ms) {
         tool_answer answer = {0};
         char why[200];
 
         is_waiting = !tool_admin_ask(admin, &request, &answer, why) || answer.status != 200;
         tool_answer_done(&answer);
         if (is_waiting)
-            nanosleep(&pause, NULL);
+            tool_stop_wait(-1, 0, PAUSE_MS);
     }
 }
 

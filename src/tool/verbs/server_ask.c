@@ -16,6 +16,8 @@ void tool_path_add(tool_text *path, const char *name, const char *value)
 
 tool_exit tool_server_absent(const tool_admin *admin, const char *why)
 {
+    if (tool_stop_signal())
+        return tool_stopped();
     tool_trouble("no server answers at %s: %s; './run' or 'tavolad' starts one, --admin names "
                  "another",
                  admin->url, why);

@@ -3,13 +3,11 @@
  * runs as; this only waits.
  */
 #include "../output/output.h"
-#include "../transfer/progress.h"
 #include "server.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -179,15 +177,6 @@ static void show(const tool_backup_state *state)
     fflush(stderr);
 }
 
-/* False when Ctrl-C came. */
-static bool pause_ms(int ms)
-{
-    struct pollfd stop = {.fd = xfer_stop_fd(), .events = POLLIN};
-
-    poll(&stop, 1, ms);
-    return !xfer_stop_signal();
-}
-
 /* Another backup, or a new server: a folder of that name is a whole backup.  Its numbers are not
  * known then, and its id is 0. */
 static tool_exit judge_by_folder(const char *path, tool_backup_state *ret_state)
@@ -251,14 +240,12 @@ static tool_exit wait_until_done(const tool_admin *admin, const char *path,
     int failures = 0, ms = FIRST_PAUSE_MS;
     tool_exit exit = TOOL_OK;
 
-    xfer_stop_catch();
     for (bool is_over = false; !is_over;) {
-        bool goes_on = pause_ms(ms);
-
+        tool_stop_wait(-1, 0, ms);
         if (is_shown)
             fputs("\r\033[K", stderr); /* a message may follow */
-        if (!goes_on) {
-            exit = (tool_exit)(128 + xfer_stop_signal());
+        if (tool_stop_signal()) {
+            exit = tool_stopped();
             tool_note("the backup goes on in the server; 'tavola server status' says how it is");
             break;
         }
@@ -267,7 +254,6 @@ static tool_exit wait_until_done(const tool_admin *admin, const char *path,
         if (is_shown && !is_over)
             show(state);
     }
-    xfer_stop_release();
     return exit;
 }
 

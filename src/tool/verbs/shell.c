@@ -5,25 +5,21 @@
  */
 #include "shell.h"
 #include "../text.h"
-#include "../transfer/progress.h"
 #include "../verbs.h"
 #include "../words.h"
 #include "complete.h"
+#include "history.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #ifdef TOOL_EDITLINE
 #include <editline/readline.h>
 #endif
 
 #define PROMPT "tavola> "
-#define HISTORY_MAX 1000
 
 static tool_exit run_words(char **words, size_t count, tavola_client *client)
 {
@@ -44,7 +40,6 @@ static bool is_end(char **words, size_t count)
     return count == 1 && (strcmp(words[0], "quit") == 0 || strcmp(words[0], "exit") == 0);
 }
 
-/* Ctrl-C leaves a note for the command; a second one ends the tool. */
 static tool_exit run_line(const char *line, tavola_client *client, bool *ret_is_over)
 {
     size_t count = 0;
@@ -54,11 +49,8 @@ static tool_exit run_line(const char *line, tavola_client *client, bool *ret_is_
     if (!words)
         return tool_refuse("a quote is not closed");
     *ret_is_over = is_end(words, count);
-    if (count && words[0][0] != '#' && !*ret_is_over) {
-        xfer_stop_catch();
+    if (count && words[0][0] != '#' && !*ret_is_over)
         exit = run_words(words, count, client);
-        xfer_stop_release();
-    }
     tool_words_free(words, count);
     return exit;
 }
@@ -108,40 +100,14 @@ static char **complete(const char *text, int start, int end)
     candidates = NULL;
     candidate_count = 0;
     words[count] = tool_copy(text);
+    tavola_call_free(completing->call); /* Ctrl-C may have ended it */
+    completing->call = tavola_call_new();
+    tool_stop_begin(completing->call); /* nobody leaves a request in its middle */
     tool_candidates(completing, (const char *const *)words, count + 1, keep_candidate, NULL);
+    tool_stop_end();
     tool_words_free(words, count + 1);
     free(before);
     return candidate_count ? rl_completion_matches(text, next_candidate) : NULL;
-}
-
-/* Where the lines of earlier shells are; readable by its owner alone. */
-static bool find_history(tool_text *ret_path)
-{
-    if (!tool_state_folder(ret_path))
-        return false;
-    tool_text_puts(ret_path, "/history");
-    return true;
-}
-
-static bool is_worth_keeping(const char *line)
-{
-    return line[strspn(line, " \t")] && !strcasestr(line, "AccountKey=") &&
-           !tool_has_signature(line);
-}
-
-/* Each line is kept at once: whatever ends the shell, its history is there the next time. */
-static void keep(const char *line, const char *path)
-{
-    mode_t mask;
-
-    if (!is_worth_keeping(line))
-        return;
-    add_history(line);
-    if (!path)
-        return;
-    mask = umask(077);
-    write_history(path);
-    umask(mask);
 }
 
 /*
@@ -153,6 +119,11 @@ static sigjmp_buf at_prompt;
 static void leave_line(int signal_number)
 {
     siglongjmp(at_prompt, signal_number);
+}
+
+/* Between a command and the prompt there is nothing to end. */
+static void ignore(int signal_number)
+{
 }
 
 /* NULL at the end of the input. */
@@ -171,23 +142,26 @@ static char *read_edited(void)
 
 static void run_editor(tool_run *run, tavola_client *client)
 {
+    struct sigaction action = {.sa_handler = ignore}, before;
     tool_text path = {0};
-    bool has_file, is_over = false;
+    bool is_over = false;
     char *line;
 
     completing = run;
     rl_readline_name = "tavola";
     rl_attempted_completion_function = complete;
     using_history();
-    stifle_history(HISTORY_MAX);
-    has_file = find_history(&path);
-    if (has_file)
-        read_history(path.at);
+    stifle_history(TOOL_HISTORY_MAX);
+    tool_history_open(&path, read_history);
+    sigaction(SIGINT, &action, &before);
     while (!is_over && (line = read_edited())) {
-        keep(line, has_file ? path.at : NULL);
-        run_line(line, client, &is_over);
+        if (tool_history_keep(path.at, line))
+            add_history(line);
+        if (run_line(line, client, &is_over) == 128 + SIGTERM)
+            is_over = true;
         free(line);
     }
+    sigaction(SIGINT, &before, NULL);
     if (!is_over)
         putchar('\n');
     clear_history();
@@ -214,6 +188,7 @@ tool_exit tool_shell(tool_run *run)
 #endif
     while (!is_over && (line = read_plain(is_terminal))) {
         exit = run_line(line, client, &is_over);
+        is_over |= exit == 128 + SIGTERM || (exit == 128 + SIGINT && !is_terminal);
         if (exit)
             worst = exit;
         free(line);

@@ -128,13 +128,12 @@ static tool_exit read_all(tool_run *run, tavola_table *table, const tavola_query
     tavola_err err = tavola_scan_open(table, query, run->call, &scan);
     tool_exit exit = TOOL_OK;
 
-    xfer_stop_catch();
     xfer_progress_begin(&progress, 0);
     while (!err && (err = tavola_scan_next(scan, &entity)) == TAVOLA_OK) {
         count_entity(stats, entity);
         if (stats->entities % LOOK_UP_EACH)
             continue;
-        if (xfer_stop_signal())
+        if (tool_stop_signal())
             break;
         xfer_progress_show(&progress, stats->entities, 0, 0);
     }
@@ -143,10 +142,9 @@ static tool_exit read_all(tool_run *run, tavola_table *table, const tavola_query
     if (err && err != TAVOLA_END) {
         exit = tool_fail(run, err, NULL);
     } else if (err != TAVOLA_END) {
-        exit = (tool_exit)(128 + xfer_stop_signal());
+        exit = tool_stopped();
         tool_note("stopped after %" PRIu64 " entities; there are more", stats->entities);
     }
-    xfer_stop_release();
     tavola_scan_close(scan);
     return exit;
 }

@@ -7,13 +7,11 @@
 #include "../output/output.h"
 #include "../query.h"
 #include "../text.h"
-#include "../transfer/progress.h"
 #include "../verbs.h"
 #include "key_middle.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     SPARE = 100, /* read beyond what is wanted: the end need not be found to the entity */
@@ -401,7 +399,7 @@ static tavola_filter *beyond(const search *in)
     return in->how == ASCENDS ? behind : before;
 }
 
-static tavola_err print_added(search *in, tool_output *output)
+static tavola_err print_added(search *in, tool_output *output, size_t *ret_count)
 {
     stretch added = {0};
     tavola_err err = read_rows(in, beyond(in), SIZE_MAX, false, &added);
@@ -412,28 +410,31 @@ static tavola_err print_added(search *in, tool_output *output)
         in->wanted = added.count;
         print(in, output, &added, in->how);
     }
+    *ret_count = added.count;
     stretch_done(&added);
     tool_output_flush(output);
     return err;
 }
 
-/* Look every second, until Ctrl-C. */
+/* Look until Ctrl-C: soon after something came, since more may follow, and ever later. */
 static tool_exit follow(search *in, tool_output *output)
 {
-    const struct timespec second = {.tv_sec = 1};
+    enum { SOON_MS = 250, LATE_MS = 2000 };
     tavola_err err = TAVOLA_OK;
-    tool_exit exit;
+    int pause_ms = SOON_MS;
 
-    xfer_stop_catch();
     tool_output_flush(output);
-    while (!err && !xfer_stop_signal()) {
-        nanosleep(&second, NULL);
-        if (!xfer_stop_signal())
-            err = print_added(in, output);
+    for (;;) {
+        size_t count = 0;
+
+        tool_stop_wait(-1, 0, pause_ms);
+        if (tool_stop_signal())
+            return tool_stopped();
+        err = print_added(in, output, &count);
+        if (err)
+            return tool_fail(in->run, err, NULL);
+        pause_ms = count ? SOON_MS : pause_ms * 2 < LATE_MS ? pause_ms * 2 : LATE_MS;
     }
-    exit = err ? tool_fail(in->run, err, NULL) : (tool_exit)(128 + xfer_stop_signal());
-    xfer_stop_release();
-    return exit;
 }
 
 static tool_exit tail(tool_run *run)

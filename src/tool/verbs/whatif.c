@@ -392,8 +392,13 @@ static tool_exit report(const tool_run *run, whatif *w)
         return exit;
     tv_trace_count_hashes(&w->trace, w->values);
     for (size_t i = 0; i < w->trace.shape_count; i++) {
-        cost of = run_shape(w, &w->trace.shapes[i]);
+        cost of;
 
+        if (tool_stop_signal()) {
+            tool_output_close(output);
+            return tool_stopped();
+        }
+        of = run_shape(w, &w->trace.shapes[i]);
         print_shape(output, w, &w->trace.shapes[i], &of);
         w->transactions[0] +=
             (double)w->trace.shapes[i].executions * mean(of.pages_before, of.runs);

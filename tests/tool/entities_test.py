@@ -251,6 +251,19 @@ class Queries(TavolaTest):
             self.assertRegex(self.ok("explain", "Log", "--where", "N gt 1", env=env, says="by the filter .*\n"),
                              "\\Aplan:    table scan\n")
 
+    def test_what_is_nested_is_planned_as_the_server_takes_it(self):
+        """By the filter alone and by the server: to the same depth."""
+        with OneAnswer(http(200, '{"value":[]}')) as service:
+            env = self.env | {"AZURE_STORAGE_CONNECTION_STRING": "AccountName=a;AccountKey=YQ==;"
+                              f"TableEndpoint={service.url}/a"}
+            deep = "not " * 1000 + "PartitionKey eq 'a'"
+            self.assertRegex(self.ok("explain", "Log", "--where", deep, env=env, says="by the filter .*\n"),
+                             "\\Aplan:    partition scan\n")
+            self.fails(2, "explain", "Log", "--where", f"not {deep}", says="nested more than 1000 deep", env=env)
+        if not IS_AZURITE:
+            self.assertRegex(self.ok("explain", "Log", "--where", deep), "\\Aplan:    partition scan\n")
+            self.fails(1, "explain", "Log", "--where", f"not {deep}", says="nested more than 1000 deep")
+
     @needs_tavolad("it does not look at the types of properties")
     def test_a_literal_of_another_type_is_told_where_it_runs(self):
         warning = "warning: N is Int32 in 12 of 12 sampled entities; write 1\n"

@@ -7,10 +7,11 @@
 
 #include "client/memory.h"
 #include "client/text.h"
+#include "model/odata/filter.h"
 
 enum {
-    TVC_FILTER_BYTES_MAX = 64 * 1024, /* longer URLs than this nobody takes */
-    TVC_FILTER_DEPTH_MAX = 1000,      /* of parentheses: tavolad's limit */
+    TVC_FILTER_BYTES_MAX = 64 * 1024,           /* longer URLs than this nobody takes */
+    TVC_FILTER_DEPTH_MAX = TV_FILTER_DEPTH_MAX, /* of parentheses */
 };
 
 /** What the outermost parts of a filter are joined by. */

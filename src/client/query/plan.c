@@ -3,13 +3,18 @@
  * lack of memory, so the most that it can take is reserved first.
  */
 #include "model/odata/plan.h"
+
+#include <pthread.h>
+
 #include "client/query/filter.h"
 #include "model/odata/filter.h"
 #include "model/odata/region.h"
 
 enum {
     ALIGNMENT = 16,
-    DEPTH_MAX = 100, /* the parser recurses, on the stack of somebody else's thread */
+    /* Parser and planner recurse, on the stack of somebody else's thread, who may not have much. */
+    SHALLOW = 100,
+    DEEP_STACK_BYTES = 8 * 1024 * 1024, /* 256 KiB are enough for the deepest, without checks */
     PREFIX_LEN = 32, /* about that of a table's rows in the server: it decides only among giants */
 };
 
@@ -38,8 +43,8 @@ static size_t count_nots(tv_slice text)
     return count;
 }
 
-/* How deep the parser will go: parentheses, and every "not" as if all were inside each other. */
-static bool is_too_deep(const tavola_filter *filter)
+/* How deep the parser may go: parentheses, and every "not" as if all were inside each other. */
+static bool is_deep(const tavola_filter *filter)
 {
     tv_slice rest = tvc_filter_slice(filter);
     size_t depth = filter->depth;
@@ -49,7 +54,7 @@ static bool is_too_deep(const tavola_filter *filter)
         if (piece.kind == TVC_PIECE_PLAIN)
             depth += count_nots(piece.text);
     }
-    return depth > DEPTH_MAX;
+    return depth > SHALLOW;
 }
 
 /* Of parsing: the filter, nodes (at most one for every two characters), strings, a message. */
@@ -110,19 +115,12 @@ static tv_plan_kind plan_kind(const tv_filter *parsed, size_t text_len)
     return kind;
 }
 
-const char *tavola_filter_plan(const tavola_filter *filter)
+static const char *plan_word(tv_slice text)
 {
     const char *word = words[TV_PLAN_TABLE];
     tv_error_info info = {0};
     tv_filter *parsed;
     tv_arena arena;
-
-    if (filter && filter->error)
-        return NULL;
-    if (filter == NULL || is_too_deep(filter))
-        return word;
-
-    tv_slice text = tvc_filter_slice(filter);
 
     tv_arena_init(&arena);
     if (tv_arena_reserve(&arena, parse_bytes_max(text.len)) == TV_OK)
@@ -131,4 +129,43 @@ const char *tavola_filter_plan(const tavola_filter *filter)
                    : NULL;
     tv_arena_done(&arena);
     return word;
+}
+
+typedef struct deep_plan {
+    tv_slice text;
+    const char *word;
+} deep_plan;
+
+static void *find_deep_plan(void *user)
+{
+    deep_plan *plan = user;
+
+    plan->word = plan_word(plan->text);
+    return NULL;
+}
+
+/* On a thread with a stack that is large enough; without one it is the worst. */
+static const char *deep_plan_word(tv_slice text)
+{
+    deep_plan plan = {text, words[TV_PLAN_TABLE]};
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return plan.word;
+    if (pthread_attr_setstacksize(&attributes, DEEP_STACK_BYTES) == 0 &&
+        pthread_create(&thread, &attributes, find_deep_plan, &plan) == 0)
+        pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    return plan.word;
+}
+
+const char *tavola_filter_plan(const tavola_filter *filter)
+{
+    if (filter && filter->error)
+        return NULL;
+    if (filter == NULL)
+        return words[TV_PLAN_TABLE];
+    return is_deep(filter) ? deep_plan_word(tvc_filter_slice(filter))
+                           : plan_word(tvc_filter_slice(filter));
 }

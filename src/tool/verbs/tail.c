@@ -299,10 +299,11 @@ static tool_exit refuse_order(const search *in, order how, const steps *by)
     const char *table = in->run->args[0];
 
     if (how == UNKNOWN)
-        return tool_trouble("the entities of '%s' were all written at once, so which are the "
-                            "newest is not known: 'tavola query %s \"PartitionKey eq ?\" %s' lists "
-                            "them by key",
-                            in->partition, table, in->partition);
+        return tool_trouble(
+            "the entities of '%s' were all written at once, so which are the "
+            "newest is not known: 'tavola query %s --where \"PartitionKey eq ?\" %s' "
+            "lists them by key",
+            in->partition, table, in->partition);
     return tool_trouble(
         "the row keys of '%s' do not sort by time (of two neighbours the second was written later "
         "in %zu cases, earlier in %zu), so its newest entities cannot be found without reading all "

@@ -13,6 +13,7 @@ import multiprocessing
 import pathlib
 import random
 import re
+import signal
 import sys
 import time
 import unittest
@@ -223,6 +224,8 @@ def needs_release(folder):
 
 def main(name, known, arguments, package=None):
     """Run the parts that are asked for; after --jobs, say what they are."""
+    # Whoever runs this in the background may have it ignored, and so would all that is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     is_list = arguments[:1] == ["--jobs"]
     chosen = parts.choose_or_exit(name, known, arguments[is_list:])
     if is_list:

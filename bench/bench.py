@@ -27,6 +27,7 @@ import analytics  # noqa: E402
 import blobs  # noqa: E402
 import clients  # noqa: E402
 import cluster  # noqa: E402
+import curl  # noqa: E402
 import growth  # noqa: E402
 import queries  # noqa: E402
 import queues  # noqa: E402
@@ -297,7 +298,7 @@ def measure_watch(options, scratch):
 
 
 SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": queues.measure,
-            "blobs": blobs.measure, "clients": clients.measure, "tool": tool.measure,
+            "blobs": blobs.measure, "clients": clients.measure, "curl": curl.measure, "tool": tool.measure,
             "analytics": measure_analytics, "watch": measure_watch,
             "growth": growth.measure, "cluster": measure_cluster}
 LONG = {"growth", "cluster"}  # minutes, or Ceph; only when named

@@ -3,6 +3,7 @@
  *
  *   client_bench CONNECTION fill TABLE COUNT              bulk inserts, 1,000 partitions
  *   client_bench CONNECTION reads TABLE COUNT IN_FLIGHT SECONDS
+ *   client_bench CONNECTION gets TABLE COUNT SECONDS      one after the other
  *   client_bench CONNECTION scan TABLE
  *
  * Prints one line of JSON: how many, how long, the CPU time of this process, its largest size.
@@ -11,33 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "tavola.h"
+#include "usage.h"
 
 enum { PARTITIONS = 1000 };
-
-static double seconds_of(struct timeval time)
-{
-    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
-}
-
-static double cpu_s(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static void must(tavola_err err, const char *what)
 {
@@ -50,36 +29,8 @@ static void must(tavola_err err, const char *what)
 typedef struct bench {
     tavola_client *client;
     tavola_table *table;
-    double began_s, began_cpu_s;
+    usage_span span;
 } bench;
-
-static void begin(bench *b)
-{
-    b->began_s = now_s();
-    b->began_cpu_s = cpu_s();
-}
-
-/* Of this program alone: what getrusage says begins with the size of whoever started it. */
-static long peak_kb(void)
-{
-    FILE *status = fopen("/proc/self/status", "r");
-    char line[200];
-    long peak = 0;
-
-    while (status && fgets(line, sizeof line, status) != NULL) {
-        if (sscanf(line, "VmHWM: %ld", &peak) == 1)
-            break;
-    }
-    if (status)
-        fclose(status);
-    return peak;
-}
-
-static void report(const bench *b, uint64_t count)
-{
-    printf("{\"count\": %" PRIu64 ", \"seconds\": %.6f, \"cpu_s\": %.6f, \"rss_kb\": %ld}\n", count,
-           now_s() - b->began_s, cpu_s() - b->began_cpu_s, peak_kb());
-}
 
 /* ---- fill: 245 bytes by the service's formula ---------------------------------------------- */
 
@@ -115,7 +66,7 @@ static void fill(bench *b, uint64_t count)
     uint64_t written = 0, failed = 0;
     tavola_bulk *bulk = NULL;
 
-    begin(b);
+    usage_begin(&b->span);
     must(tavola_bulk_open(b->table, 0, write_failed, NULL, NULL, &bulk), "bulk");
     /* As data comes in real life: partition by partition. */
     for (uint64_t partition = 0; partition < PARTITIONS; partition++) {
@@ -127,7 +78,7 @@ static void fill(bench *b, uint64_t count)
         }
     }
     must(tavola_bulk_close(bulk, &written, &failed), "close");
-    report(b, written);
+    usage_report(&b->span, written);
 }
 
 /* ---- reads: point reads, many in flight from one thread ----------------------------------------
@@ -152,7 +103,7 @@ static void on_read(void *user, tavola_op *op)
     r->in_flight--;
     tavola_entity_free(entity);
     tavola_op_free(op);
-    if ((r->done & 63) || now_s() < r->until_s)
+    if ((r->done & 63) || usage_now_s() < r->until_s)
         start_read(r);
 }
 
@@ -171,13 +122,33 @@ static void reads(bench *b, uint64_t rows, uint32_t in_flight, double seconds)
 {
     reader r = {.bench = b, .rows = rows};
 
-    begin(b);
-    r.until_s = b->began_s + seconds;
+    usage_begin(&b->span);
+    r.until_s = b->span.began_s + seconds;
     for (uint32_t i = 0; i < in_flight; i++)
         start_read(&r);
     while (r.in_flight)
         tavola_poll(b->client, 1000);
-    report(b, r.done);
+    usage_report(&b->span, r.done);
+}
+
+/* ---- gets: point reads, one after the other ------------------------------------------------- */
+
+static void gets_in_turn(bench *b, uint64_t rows, double seconds)
+{
+    uint64_t next = 0, done = 0;
+
+    usage_begin(&b->span);
+    while ((done & 63) || usage_now_s() < b->span.began_s + seconds) {
+        char partition[8], row[24];
+        tavola_entity *entity = NULL;
+
+        next = (next + 7919) % rows;
+        key_of(next, partition, row);
+        must(tavola_get(b->table, partition, row, NULL, &entity), "get");
+        tavola_entity_free(entity);
+        done++;
+    }
+    usage_report(&b->span, done);
 }
 
 /* ---- scan: all of the table, reading one property
@@ -191,7 +162,7 @@ static void scan(bench *b)
     int64_t sum = 0;
     tavola_err err;
 
-    begin(b);
+    usage_begin(&b->span);
     must(tavola_scan_open(b->table, NULL, NULL, &cursor), "scan");
     while ((err = tavola_scan_next(cursor, &entity)) == TAVOLA_OK) {
         int64_t visits = 0;
@@ -206,7 +177,7 @@ static void scan(bench *b)
     tavola_scan_close(cursor);
     if (sum < 0)
         exit(1);
-    report(b, count);
+    usage_report(&b->span, count);
 }
 
 int main(int argc, char **argv)
@@ -217,7 +188,7 @@ int main(int argc, char **argv)
     bench b = {0};
 
     if (argc < 4) {
-        fprintf(stderr, "usage: client_bench CONNECTION fill|reads|scan TABLE ...\n");
+        fprintf(stderr, "usage: client_bench CONNECTION fill|reads|gets|scan TABLE ...\n");
         return 2;
     }
     must(tavola_client_open(argv[1], &options, &b.client, &why), "open");
@@ -228,6 +199,8 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "reads") == 0 && argc == 7) {
         reads(&b, strtoull(argv[4], NULL, 10), (uint32_t)strtoul(argv[5], NULL, 10),
               strtod(argv[6], NULL));
+    } else if (strcmp(what, "gets") == 0 && argc == 6) {
+        gets_in_turn(&b, strtoull(argv[4], NULL, 10), strtod(argv[5], NULL));
     } else if (strcmp(what, "scan") == 0) {
         scan(&b);
     } else {

@@ -102,8 +102,8 @@ static void add_all(tv_cure *c)
 /* In another partition, the partition of the entity. */
 static void add_origin(tv_cure *c)
 {
-    static const char *const texts[] = {"    tavola_entity_set_string(copy, \"TavolaPartition\", "
-                                        "tavola_entity_partition_key(e));\n",
+    static const char *const texts[] = {("    tavola_entity_set_string(copy, \"TavolaPartition\", "
+                                         "tavola_entity_partition_key(e));\n"),
                                         "\"TavolaPartition\": e[\"PartitionKey\"], ",
                                         "        copy[\"TavolaPartition\"] = e.PartitionKey;\n",
                                         "TavolaPartition: e.partitionKey, "};

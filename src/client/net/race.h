@@ -1,8 +1,8 @@
 /*
  * The addresses of a host raced for a connection, as RFC 8305 has it: an attempt begins when the
  * one before has failed or has not succeeded for a while, and the first that succeeds ends the
- * others. So an address that does not answer costs a quarter of a second, not a share of the
- * timeout.
+ * others.  So an address that does not answer costs a quarter of a second, not a share of the
+ * timeout.  It takes no memory.
  */
 #ifndef TVC_NET_RACE_H
 #define TVC_NET_RACE_H

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include "client/memory_faults.h"
 #include "client/net/connect.h"
 #include "client/net/drive.h"
 #include "client/net/fake_hosts.h"
@@ -346,40 +345,6 @@ TEST(deadlines_hold_and_nothing_was_sent)
     silent_stop(&silent);
 }
 
-TEST(survives_a_lack_of_memory)
-{
-    script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
-
-    script_server_start(&server);
-    fake_hosts.count = 0;
-    fake_hosts_add("127.0.0.1", refusing_port());
-    fake_hosts_add("127.0.0.1", server.port);
-
-    MEMORY_FAULTS(fault)
-    {
-        tvc_net_options options = {
-            .connect_timeout_ms = CONNECT_MS, .connections_max = 1, .proxy = ""};
-        tvc_endpoint *endpoint = NULL;
-        tavola_err err = tvc_endpoint_open("http://raced.test", &options, &endpoint, NULL);
-
-        if (err == TAVOLA_OK) {
-            tvc_exchange x = make_get(endpoint);
-
-            drive(&x);
-            err = x.err;
-            if (err)
-                CHECK_END(x, TAVOLA_ERR_NO_MEMORY, x.fate);
-            else
-                CHECK_BODY(x, "hello");
-            tvc_exchange_done(&x);
-        }
-        if (err)
-            CHECK(memory_fault_was_hit());
-        tvc_endpoint_close(endpoint);
-    }
-    script_server_stop(&server);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,7 +356,6 @@ int main(void)
         cmocka_unit_test(a_lack_of_files_ends_no_attempt),
         cmocka_unit_test(the_winner_is_tried_first_until_it_fails),
         cmocka_unit_test(deadlines_hold_and_nothing_was_sent),
-        cmocka_unit_test(survives_a_lack_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

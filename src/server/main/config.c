@@ -114,6 +114,9 @@ static const flag_spec options[] = {
     {"verify", SWITCH, FIELD(verify), 0, 0, NULL,
      "read all of a store that no server has open and compare it with itself;\n"
      "                            changes nothing; exit code 0, or 3 when something is damaged"},
+    {"health", SWITCH, FIELD(health), 0, 0, NULL,
+     "ask the server at --admin-host and --admin-port whether it can serve\n"
+     "                            clients; exit code 0, or 1"},
     {"operations", SWITCH, FIELD(operations), 0, 0, NULL,
      "list the operations and what each of them needs of a SAS"},
     {"help", SWITCH, FIELD(help), 0, 0, NULL, "this text"},
@@ -194,8 +197,9 @@ static void environment_name(const char *name, char *ret_name, size_t size)
 /* Whether it asks for a text instead of a server. */
 static bool is_question(const flag_spec *option)
 {
-    return option->offset == FIELD(verify) || option->offset == FIELD(operations) ||
-           option->offset == FIELD(help) || option->offset == FIELD(version);
+    return option->offset == FIELD(verify) || option->offset == FIELD(health) ||
+           option->offset == FIELD(operations) || option->offset == FIELD(help) ||
+           option->offset == FIELD(version);
 }
 
 static bool read_environment(tv_config *config, char *reterr_text, size_t reterr_size)
@@ -488,7 +492,7 @@ void tv_config_print_help(void)
                  options[i].argument ? options[i].argument : "");
         printf("  %-24s  %s\n", left, options[i].help);
     }
-    printf("\nEvery flag but the last four is an environment variable too: --table-port is\n"
+    printf("\nEvery flag but the last five is an environment variable too: --table-port is\n"
            "TAVOLA_TABLE_PORT.  SIGTERM and SIGINT end the server cleanly; SIGHUP makes it read\n"
            "accounts and certificate again.\n");
 }

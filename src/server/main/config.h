@@ -72,7 +72,7 @@ typedef struct tv_config {
     const char *trace;        /* a file, or NULL */
     const char *trace_values; /* "shape", "hash" or "full" */
     const char *trace_names;  /* "clear" or "hash" */
-    bool help, version, operations, verify;
+    bool help, version, operations, verify, health;
 } tv_config;
 
 /**

@@ -9,6 +9,7 @@
 
 #include "base/heap.h"
 #include "base/log.h"
+#include "server/main/ask.h"
 #include "server/main/server.h"
 #include "server/verify/verify.h"
 #include "services/service/endpoint.h"
@@ -67,6 +68,8 @@ int main(int argc, char **argv)
         printf("tavolad %s\n", TV_VERSION);
         return 0;
     }
+    if (config.health)
+        return tv_ask_health(config.admin_host, config.admin_port);
     if (config.operations) {
         tv_server_print_operations();
         return 0;

@@ -1,62 +1,17 @@
 /* Asking whoever listens at a port who he is: see taken.h. */
 #include "server/main/taken.h"
 
-#include <netinet/in.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
-#include <uv.h>
 
-/* An address to connect to: the one that stands for all is that of this machine. */
-static socklen_t find_address(const char *host, int port, struct sockaddr_storage *ret_address)
-{
-    struct sockaddr_in *v4 = (struct sockaddr_in *)ret_address;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret_address;
-
-    *ret_address = (struct sockaddr_storage){0};
-    if (uv_ip4_addr(host, port, v4) == 0) {
-        if (v4->sin_addr.s_addr == htonl(INADDR_ANY))
-            v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        return sizeof *v4;
-    }
-    if (uv_ip6_addr(host, port, v6) != 0)
-        return 0;
-    if (memcmp(&v6->sin6_addr, &in6addr_any, sizeof in6addr_any) == 0)
-        v6->sin6_addr = in6addr_loopback;
-    return sizeof *v6;
-}
-
-/* What it answers to a question in HTTP, as far as that comes within a second; else "". */
-static void ask(const char *host, int port, char *ret_answer, size_t answer_size)
-{
-    static const char question[] = "GET / HTTP/1.0\r\nHost: localhost\r\n\r\n";
-    const struct timeval second = {.tv_sec = 1};
-    struct sockaddr_storage address;
-    socklen_t address_len = find_address(host, port, &address);
-    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ssize_t len = 0;
-
-    ret_answer[0] = '\0';
-    if (fd < 0)
-        return;
-    if (address_len && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second) == 0 &&
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second) == 0 &&
-        connect(fd, (const struct sockaddr *)&address, address_len) == 0 &&
-        send(fd, question, sizeof question - 1, MSG_NOSIGNAL) > 0)
-        len = recv(fd, ret_answer, answer_size - 1, 0);
-    ret_answer[len > 0 ? len : 0] = '\0';
-    close(fd);
-}
+#include "server/main/ask.h"
 
 void tv_taken_explain(const char *host, int port, const char *flag, char *text, size_t text_size)
 {
     char answer[2000];
     size_t used = strlen(text);
 
-    ask(host, port, answer, sizeof answer);
+    tv_ask(host, port, "/", answer, sizeof answer);
 
     const char *who = strcasestr(answer, "\nServer: Azurite") ? "Azurite listens there: end it, or "
                       : strcasestr(answer, "\nServer: Tavola-") ? "another tavolad listens there: "

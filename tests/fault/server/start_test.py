@@ -23,7 +23,7 @@ from until import until
 FLAGS = ("--data", "--host", "--table-port", "--queue-port", "--blob-port", "--admin-port",
          "--admin-name", "--max-connections", "--max-per-address", "--threads", "--accounts", "--engine", "--ceph-conf", "--pool", "--ceph-user",
          "--pool-reserve-percent", "--log-level", "--access-log", "--cert", "--key",
-         "--disk-reserve-mb", "--allow-dev-account", "--verify", "--operations", "--help", "--version")
+         "--disk-reserve-mb", "--allow-dev-account", "--verify", "--health", "--operations", "--help", "--version")
 
 
 def made_key(name):

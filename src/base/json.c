@@ -256,6 +256,18 @@ static bool read_word(tv_json_reader *reader, tv_slice word)
 static bool read_value(tv_json_reader *reader, int depth, tv_json_kind *ret_kind,
                        tv_slice *ret_text);
 
+/* The value of a member, and the blanks behind it. */
+static bool read_item(tv_json_reader *reader, int depth, tv_json_member *ret_member)
+{
+    const char *start = reader->at;
+
+    if (!read_value(reader, depth, &ret_member->kind, &ret_member->text))
+        return false;
+    ret_member->raw = (tv_slice){start, (size_t)(reader->at - start)};
+    skip_blanks(reader);
+    return true;
+}
+
 /* A name, the colon and the value, with the blanks around them. */
 static bool read_member(tv_json_reader *reader, int depth, tv_json_member *ret_member)
 {
@@ -265,10 +277,7 @@ static bool read_member(tv_json_reader *reader, int depth, tv_json_member *ret_m
     if (!expect(reader, ':'))
         return false;
     skip_blanks(reader);
-    if (!read_value(reader, depth, &ret_member->kind, &ret_member->text))
-        return false;
-    skip_blanks(reader);
-    return true;
+    return read_item(reader, depth, ret_member);
 }
 
 /* An object or array inside the object: checked, and otherwise skipped. */
@@ -337,11 +346,14 @@ static bool read_value(tv_json_reader *reader, int depth, tv_json_kind *ret_kind
     return ok;
 }
 
-/* The closing brace and then nothing but blanks. */
+static char closing_of(const tv_json_reader *reader)
+{
+    return reader->is_list ? ']' : '}';
+}
+
+/* Nothing but blanks. */
 static bool finish(tv_json_reader *reader)
 {
-    if (!expect(reader, '}'))
-        return false;
     skip_blanks(reader);
     return reader->at == reader->end || fail(reader);
 }
@@ -353,6 +365,25 @@ void tv_json_reader_init(tv_json_reader *reader, tv_arena *arena, tv_slice text)
     *reader = (tv_json_reader){.at = text.data, .end = text.data + text.len, .arena = arena};
 }
 
+void tv_json_reader_init_list(tv_json_reader *reader, tv_arena *arena, tv_slice text)
+{
+    tv_json_reader_init(reader, arena, text);
+    reader->is_list = true;
+}
+
+bool tv_json_value(tv_arena *arena, tv_slice text, tv_json_member *ret_value)
+{
+    tv_json_member value = {.name = TV_NONE};
+    tv_json_reader reader;
+
+    tv_json_reader_init(&reader, arena, text);
+    skip_blanks(&reader);
+    if (!read_item(&reader, 1, &value) || !finish(&reader))
+        return false;
+    *ret_value = value;
+    return true;
+}
+
 bool tv_json_next(tv_json_reader *reader, tv_json_member *ret_member)
 {
     tv_json_member member;
@@ -360,10 +391,11 @@ bool tv_json_next(tv_json_reader *reader, tv_json_member *ret_member)
     if (!reader->started) {
         reader->started = true;
         skip_blanks(reader);
-        if (!expect(reader, '{'))
+        if (!expect(reader, reader->is_list ? '[' : '{'))
             return false;
         skip_blanks(reader);
-        if (reader->at < reader->end && *reader->at == '}') {
+        if (reader->at < reader->end && *reader->at == closing_of(reader)) {
+            reader->at++;
             finish(reader);
             return false;
         }
@@ -371,15 +403,16 @@ bool tv_json_next(tv_json_reader *reader, tv_json_member *ret_member)
         return false;
     }
 
-    if (!read_member(reader, 1, &member))
+    member.name = TV_NONE;
+    if (!(reader->is_list ? read_item(reader, 1, &member) : read_member(reader, 1, &member)))
         return false;
 
     if (reader->at < reader->end && *reader->at == ',') {
         reader->at++;
         skip_blanks(reader);
-        if (reader->at == reader->end || *reader->at != '"')
+        if (reader->at == reader->end || (!reader->is_list && *reader->at != '"'))
             return fail(reader);
-    } else if (!finish(reader)) {
+    } else if (!expect(reader, closing_of(reader)) || !finish(reader)) {
         return false;
     }
     *ret_member = member;

@@ -1,5 +1,5 @@
 /*
- * The part of JSON that the protocol uses: a reader for one flat object and a
+ * The part of JSON that the protocol uses: a reader for one flat object, or array, and a
  * writer.  The reader keeps the text of numbers, because `20.0` and
  * `20` are different types to the service, and refuses everything that is not
  * strict JSON: bad UTF-8, lone surrogates, control characters in strings,
@@ -25,6 +25,7 @@ typedef struct tv_json_member {
     tv_slice name; /* unescaped */
     tv_json_kind kind;
     tv_slice text;
+    tv_slice raw; /* the value as it stands, with the quotes and escapes of a string */
 } tv_json_member;
 
 typedef struct tv_json_reader {
@@ -32,6 +33,7 @@ typedef struct tv_json_reader {
     tv_arena *arena;
     bool failed;
     bool started;
+    bool is_list;
 } tv_json_reader;
 
 /** Deepest nesting of TV_JSON_NESTED values; deeper input fails. */
@@ -40,11 +42,17 @@ enum { TV_JSON_DEPTH_MAX = 32 };
 /** Read one object out of `text`, which outlives what is read.  Blanks around it are fine. */
 void tv_json_reader_init(tv_json_reader *reader, tv_arena *arena, tv_slice text);
 
+/** The same for one array, whose members have no names. */
+void tv_json_reader_init_list(tv_json_reader *reader, tv_arena *arena, tv_slice text);
+
 /**
  * The next member.  False after the last one and on a syntax error; then
  * `reader->failed` tells them apart.  Duplicate names are the caller's concern.
  */
 bool tv_json_next(tv_json_reader *reader, tv_json_member *ret_member);
+
+/** A text that is one value, of any kind, with blanks around it; without a name. */
+bool tv_json_value(tv_arena *arena, tv_slice text, tv_json_member *ret_value);
 
 /**
  * Append a string in quotes, as the service writes it: \" \\ \b \f \n \r \t,

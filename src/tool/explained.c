@@ -27,16 +27,16 @@ tavola_err tool_explain(tool_run *run, tavola_table *table, const tavola_query *
 
 static void tell_warnings(const tool_run *run, const char *json)
 {
-    tool_json next = {0}, none, warning;
+    tool_json_walk warning = {0};
 
-    while (tool_json_each(tool_json_get(tool_json_of(json), "warnings"), &next, &none, &warning)) {
+    while (tool_json_each(tool_json_get(tool_json_of(json), "warnings"), &warning)) {
         tool_text text = {0};
 
-        tool_json_text(warning, &text);
+        tool_json_text(warning.value, &text);
         tool_note("warning: %s", text.at ? text.at : "");
         tool_text_done(&text);
     }
-    if (next.at && run->where_count > 1)
+    if (warning.next && run->where_count > 1)
         tool_note("warning: %s", TOOL_VALUES_NEED_TYPES);
 }
 

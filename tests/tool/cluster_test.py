@@ -1,5 +1,6 @@
 """The verbs for those who run a cluster, against answers of an admin port that were kept."""
 
+import json
 import pathlib
 import tempfile
 
@@ -40,6 +41,16 @@ class Clusters(TavolaTest):
         self.assertEqual((status["Nodes"], status["Ranges"], status["Rows"]), (2, 2, 70050))
         self.assertEqual((status["ChangesUnderWay"], status["MapVersion"]), (0, 17))
         self.assertEqual((status["Osds"], status["PoolFreeBytes"]), (3, 700))
+
+    def test_json_is_read_however_it_is_laid_out(self):
+        laid_out = http(200, json.dumps(json.loads(CLUSTER % ("", "")), indent=1))
+        for words in ("status", "ranges", "history"):
+            with self.subTest(words), OneAnswer(laid_out) as server:
+                got = self.lines("cluster", words, "--admin", server.url)
+                wanted = self.records(words)
+                for record in got + wanted:
+                    record.pop("Server", None)
+                self.assertEqual(got, wanted)
 
     DEAD = ('{"incarnation":1,"address":"10.0.0.1:0/77","http":"0.0.0.0:10000,0.0.0.0:10002",'
             '"level":1,"beat_ms":9000000,"clock_skew_ms":0,"state":"dead"},')

@@ -246,12 +246,12 @@ static void check_limits(tool_lint_report *report, tool_lint_config *config,
 static void look_at_shapes(tool_lint_report *report, tool_lint_config *config,
                            tool_baseline *baseline, tool_json shapes, tavola_ticks now)
 {
-    tool_json next = {0}, name, one;
+    tool_json_walk one = {0};
     char **tables = NULL;
 
-    while (tool_json_each(shapes, &next, &name, &one)) {
-        char *account = text_of(one, "account"), *table = text_of(one, "table");
-        char *operation = text_of(one, "operation");
+    while (tool_json_each(shapes, &one)) {
+        char *account = text_of(one.value, "account"), *table = text_of(one.value, "table");
+        char *operation = text_of(one.value, "operation");
         tool_text key = {0};
         size_t i = 0;
 
@@ -264,7 +264,7 @@ static void look_at_shapes(tool_lint_report *report, tool_lint_config *config,
         }
         if (strcmp(operation, "QueryEntities") == 0) {
             report->shapes++;
-            check_limits(report, config, baseline, one, now);
+            check_limits(report, config, baseline, one.value, now);
         }
         free(account);
         free(table);
@@ -311,14 +311,15 @@ static void count(tool_lint_report *report)
 void tool_lint_judge(tool_lint_report *report, tool_lint_config *config, tool_baseline *baseline,
                      const char *advice, const char *shapes, tavola_ticks now)
 {
-    tool_json all = tool_json_of(advice), next = {0}, name, one;
+    tool_json_walk one = {0};
+    tool_json all = tool_json_of(advice);
 
     report->config = config;
     report->baseline = baseline;
     report->window = tool_json_get(all, "window");
-    while (tool_json_each(tool_json_get(all, "findings"), &next, &name, &one)) {
-        tool_lint_finding finding = {.json = one, .level = TOOL_LEVEL_INFO};
-        char *severity = text_of(one, "severity");
+    while (tool_json_each(tool_json_get(all, "findings"), &one)) {
+        tool_lint_finding finding = {.json = one.value, .level = TOOL_LEVEL_INFO};
+        char *severity = text_of(one.value, "severity");
 
         tool_level_parse(severity, &finding.level);
         free(severity);

@@ -44,16 +44,17 @@ void tool_lint_message(const tool_lint_finding *finding, tool_text *ret_text)
 bool tool_lint_place_of(const tool_lint_report *report, const tool_lint_finding *finding,
                         size_t nth, tool_lint_place *ret_place)
 {
-    tool_json next = {0}, name, one, all = tool_json_get(finding->json, "sources");
+    tool_json_walk one = {0};
+    tool_json all = tool_json_get(finding->json, "sources");
     size_t at = 0;
 
     *ret_place = (tool_lint_place){.line = 1};
-    while (tool_json_each(all, &next, &name, &one)) {
+    while (tool_json_each(all, &one)) {
         char *colon;
 
         if (at++ != nth)
             continue;
-        tool_json_text(one, &ret_place->file);
+        tool_json_text(one.value, &ret_place->file);
         colon = strrchr(ret_place->file.at, ':');
         if (colon) {
             ret_place->line = (unsigned)strtoul(colon + 1, NULL, 10);
@@ -109,13 +110,14 @@ static void put_head(const tool_lint_report *report)
 
 static void put_sources(const tool_lint_finding *finding)
 {
-    tool_json next = {0}, name, one, all = tool_json_get(finding->json, "sources");
+    tool_json_walk one = {0};
+    tool_json all = tool_json_get(finding->json, "sources");
     bool is_first = true;
 
-    while (tool_json_each(all, &next, &name, &one)) {
+    while (tool_json_each(all, &one)) {
         printf(is_first ? "  from   " : ", ");
         is_first = false;
-        tool_finding_put(one, NULL);
+        tool_finding_put(one.value, NULL);
     }
     if (!is_first)
         putchar('\n');

@@ -10,122 +10,59 @@
 #include <strings.h>
 
 #include "../text.h"
+#include "base/json.h"
+#include "base/number.h"
 #include "input.h"
 
 static const char ENDING[] = ".manifest", DATA_ENDING[] = ".json";
 
 /* ---- the object ---- */
 
-/* Bytes of JSON that are still to be read. */
-typedef struct json_rest {
-    const char *at, *end;
-} json_rest;
+static const char not_json[] = "it is not a manifest of AzCopy: not an object of JSON";
 
-/* A name or a value as it is written; strings without their quotes. */
-typedef struct json_piece {
-    const char *at;
-    size_t size;
-    bool is_string;
-} json_piece;
-
-static int peek(json_rest *rest)
+/* A name or a text, in any case of its letters. */
+static bool is_text(tv_slice text, const char *wanted)
 {
-    while (rest->at < rest->end && memchr(" \t\r\n", *rest->at, 4))
-        rest->at++;
-    return rest->at < rest->end ? (unsigned char)*rest->at : -1;
+    return text.len == strlen(wanted) && strncasecmp(text.data, wanted, text.len) == 0;
 }
 
-/* Go over a character that must come next, after blanks. */
-static bool take(json_rest *rest, char c)
+/* What one member says; NULL, or why it is not one of a manifest. */
+static const char *read_member(const tv_json_member *member, xfer_manifest *manifest,
+                               bool *ret_has_count)
 {
-    if (peek(rest) != c)
-        return false;
-    rest->at++;
-    return true;
-}
-
-static bool take_string(json_rest *rest, json_piece *ret_piece)
-{
-    if (!take(rest, '"'))
-        return false;
-    *ret_piece = (json_piece){.at = rest->at, .is_string = true};
-    for (; rest->at < rest->end && *rest->at != '"'; rest->at++)
-        if (*rest->at == '\\' && rest->at + 1 < rest->end)
-            rest->at++;
-    ret_piece->size = (size_t)(rest->at - ret_piece->at);
-    return take(rest, '"');
-}
-
-static bool is_of_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||
-           c == '-' || c == '.';
-}
-
-/* A number, true, false or null; objects and arrays have no place in a manifest. */
-static bool take_word(json_rest *rest, json_piece *ret_piece)
-{
-    *ret_piece = (json_piece){.at = rest->at};
-    while (rest->at < rest->end && is_of_word(*rest->at))
-        rest->at++;
-    ret_piece->size = (size_t)(rest->at - ret_piece->at);
-    return ret_piece->size > 0;
-}
-
-static bool is_text(const json_piece *piece, const char *text)
-{
-    return piece->is_string && piece->size == strlen(text) &&
-           strncasecmp(piece->at, text, piece->size) == 0;
-}
-
-static bool read_count(const json_piece *piece, uint64_t *ret_count)
-{
-    uint64_t count = 0;
-
-    if (piece->is_string)
-        return false;
-    for (size_t i = 0; i < piece->size; i++) {
-        if (piece->at[i] < '0' || piece->at[i] > '9')
-            return false;
-        count = count * 10 + (uint64_t)(piece->at[i] - '0');
-        if (count > XFER_MANIFEST_FILES_MAX)
-            return false;
-    }
-    *ret_count = count;
-    return true;
+    if (member->kind == TV_JSON_NESTED)
+        return not_json;
+    if (is_text(member->name, "PayloadFormat"))
+        manifest->is_json = member->kind == TV_JSON_STRING && is_text(member->text, "Json");
+    if (!is_text(member->name, "TotalDataFiles"))
+        return NULL;
+    *ret_has_count = member->kind == TV_JSON_NUMBER &&
+                     tv_parse_uint64(member->text, &manifest->file_count) &&
+                     manifest->file_count <= XFER_MANIFEST_FILES_MAX;
+    return *ret_has_count ? NULL : "TotalDataFiles is not a number of files";
 }
 
 const char *xfer_manifest_parse(const char *text, size_t size, xfer_manifest *ret_manifest)
 {
-    static const char not_json[] = "it is not a manifest of AzCopy: not an object of JSON";
-    json_rest rest = {.at = text, .end = text + size};
     xfer_manifest manifest = {.is_json = true};
-    json_piece name, value;
+    const char *why = NULL;
     bool has_count = false;
+    tv_json_member member;
+    tv_json_reader reader;
+    tv_arena arena;
 
-    if (!take(&rest, '{'))
-        return not_json;
-    if (peek(&rest) != '}') {
-        do {
-            if (!take_string(&rest, &name) || !take(&rest, ':'))
-                return not_json;
-            if (peek(&rest) == '"' ? !take_string(&rest, &value) : !take_word(&rest, &value))
-                return not_json;
-            if (is_text(&name, "PayloadFormat"))
-                manifest.is_json = is_text(&value, "Json");
-            if (is_text(&name, "TotalDataFiles")) {
-                has_count = read_count(&value, &manifest.file_count);
-                if (!has_count)
-                    return "TotalDataFiles is not a number of files";
-            }
-        } while (take(&rest, ','));
-    }
-    if (!take(&rest, '}') || peek(&rest) >= 0)
-        return not_json;
-    if (!has_count)
-        return "it is not a manifest of AzCopy: it has no TotalDataFiles";
-    *ret_manifest = manifest;
-    return NULL;
+    tv_arena_init(&arena);
+    tv_json_reader_init(&reader, &arena, (tv_slice){text, size});
+    while (!why && tv_json_next(&reader, &member))
+        why = read_member(&member, &manifest, &has_count);
+    if (!why && reader.failed)
+        why = not_json;
+    else if (!why && !has_count)
+        why = "it is not a manifest of AzCopy: it has no TotalDataFiles";
+    tv_arena_done(&arena);
+    if (!why)
+        *ret_manifest = manifest;
+    return why;
 }
 
 bool xfer_manifest_is(const char *path)

@@ -69,14 +69,15 @@ static void put_count(tool_json answer, size_t count, size_t older)
 
 static void put_answer(tool_json answer, bool with_code)
 {
-    tool_json next = {0}, name, finding, all = tool_json_get(answer, "findings");
+    tool_json_walk finding = {0};
+    tool_json all = tool_json_get(answer, "findings");
     size_t count = 0, older = 0;
 
-    while (tool_json_each(all, &next, &name, &finding)) {
-        put_finding(finding, with_code);
+    while (tool_json_each(all, &finding)) {
+        put_finding(finding.value, with_code);
         putchar('\n');
         count++;
-        older += is_before(finding, answer);
+        older += is_before(finding.value, answer);
     }
     put_count(answer, count, older);
 }
@@ -91,16 +92,16 @@ static tool_exit print_records(const tool_run *run, tool_json findings)
         {"Shape", "subject.text"}, {"State", "state"}, {"Title", "title"}, {"Seen", "seen"},
     };
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
-    tool_json next = {0}, name, finding;
+    tool_json_walk finding = {0};
     tool_output *output = NULL;
     tool_exit exit = tool_output_open(run, true, &output);
 
-    while (!exit && tool_json_each(findings, &next, &name, &finding)) {
+    while (!exit && tool_json_each(findings, &finding)) {
         tool_text texts[COLUMNS] = {0};
         tool_field fields[COLUMNS];
 
         for (size_t i = 0; i < COLUMNS; i++) {
-            tool_json value = tool_json_get(finding, columns[i][1]);
+            tool_json value = tool_json_get(finding.value, columns[i][1]);
 
             tool_json_text(value, &texts[i]);
             fields[i] = (tool_field){columns[i][0], tool_text_value(value.at ? texts[i].at : NULL)};
@@ -140,7 +141,8 @@ static tool_exit check_table(tool_run *run)
 
 static tool_exit show_findings(tool_run *run)
 {
-    tool_json next = {0}, name, finding, findings;
+    tool_json_walk finding = {0};
+    tool_json findings;
     tool_text path = {0};
     tool_answer answer = {0};
     tool_exit exit = tool_output_check(run);
@@ -158,7 +160,7 @@ static tool_exit show_findings(tool_run *run)
     if (exit)
         goto out;
     findings = tool_json_get(tool_json_of(answer.body.at), "findings");
-    if (run->arg_count && !tool_json_each(findings, &next, &name, &finding))
+    if (run->arg_count && !tool_json_each(findings, &finding))
         exit = check_table(run);
     if (exit)
         goto out;

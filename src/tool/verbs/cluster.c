@@ -1,113 +1,18 @@
 /*
  * A cluster as one of its servers sees it: its nodes, its ranges, what was done to them.  All of it
- * is one answer of the admin port (GET /cluster), in which each range and each event is a line.
+ * is one answer of the admin port (GET /cluster).
  */
+#include "../json_find.h"
 #include "../output/output.h"
 #include "../verbs.h"
 #include "server.h"
 
-#include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { FIELDS_MAX = 12, PAUSE_MS = 200, WAIT_MS = 120 * 1000 };
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
-/* What is behind "name": within a line, which ends the search. */
-static const char *find_member(const char *line, const char *name)
-{
-    char key[40];
-    int size = snprintf(key, sizeof key, "\"%s\":", name);
-    const char *found = memmem(line, strcspn(line, "\n"), key, (size_t)size);
-
-    return found ? found + size : NULL;
-}
-
-/* Four hexadecimal digits as UTF-8; halves of pairs and control characters are a '?'. */
-static void add_code(tool_text *text, const char *digits)
-{
-    char four[5] = {digits[0], digits[1], digits[2], digits[3], '\0'};
-    unsigned code = (unsigned)strtoul(four, NULL, 16);
-
-    if (code < ' ' || (code >= 0xD800 && code < 0xE000))
-        tool_text_puts(text, "?");
-    else if (code < 0x80)
-        tool_text_printf(text, "%c", (int)code);
-    else if (code < 0x800)
-        tool_text_printf(text, "%c%c", (int)(0xC0 | code >> 6), (int)(0x80 | (code & 0x3F)));
-    else
-        tool_text_printf(text, "%c%c%c", (int)(0xE0 | code >> 12), (int)(0x80 | (code >> 6 & 0x3F)),
-                         (int)(0x80 | (code & 0x3F)));
-}
-
-/* A value as text: a string without its escapes, or a number; "" when there is none. */
-static void read_member(const char *line, const char *name, tool_text *ret_text)
-{
-    const char *at = find_member(line, name);
-
-    tool_text_puts(ret_text, "");
-    if (!at)
-        return;
-    if (*at != '"') {
-        tool_text_add(ret_text, at, strcspn(at, ",}]\n"));
-        return;
-    }
-    for (at++; *at && *at != '"' && *at != '\n'; at++) {
-        if (*at == '\\' && at[1] == 'u' && strspn(at + 2, "0123456789abcdefABCDEF") >= 4) {
-            add_code(ret_text, at + 2);
-            at += 5;
-        } else {
-            at += *at == '\\' && at[1];
-            tool_text_add(ret_text, at, 1);
-        }
-    }
-}
-
-static int64_t read_number(const char *line, const char *name)
-{
-    const char *at = find_member(line, name);
-
-    return at ? strtoll(at, NULL, 10) : 0;
-}
-
-/* A number of the object of this name, which has a line of its own. */
-static int64_t read_line_number(const char *json, const char *object, const char *name)
-{
-    char key[40];
-    const char *line;
-
-    snprintf(key, sizeof key, "\n\"%s\":", object);
-    line = strstr(json, key);
-    return line ? read_number(line + 1, name) : 0;
-}
-
-/* The first line of a list, which has a line for each of its objects; NULL: it is empty. */
-static const char *first_of(const char *json, const char *list)
-{
-    char key[40];
-    const char *found;
-
-    snprintf(key, sizeof key, "\n\"%s\":[\n{", list);
-    found = strstr(json, key);
-    return found ? found + strlen(key) - 1 : NULL;
-}
-
-static const char *next_of(const char *line)
-{
-    line += strcspn(line, "\n");
-    return strncmp(line, "\n{", 2) == 0 ? line + 1 : NULL;
-}
-
-static size_t count_of(const char *json, const char *list)
-{
-    size_t count = 0;
-
-    for (const char *line = first_of(json, list); line; line = next_of(line))
-        count++;
-    return count;
-}
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* With the token, where one was named: keys are shown to whoever has it. */
 static tool_exit get(const tool_run *run, const tool_admin *admin, tool_answer *ret_answer)
@@ -123,7 +28,8 @@ static tool_exit get(const tool_run *run, const tool_admin *admin, tool_answer *
     return !exit && !has_answer ? tool_server_absent(admin, why) : exit;
 }
 
-static tool_exit ask(const tool_run *run, const tool_admin *admin, tool_answer *ret_answer)
+static tool_exit ask(const tool_run *run, const tool_admin *admin, tool_answer *ret_answer,
+                     tool_json *ret_cluster)
 {
     tool_exit exit = get(run, admin, ret_answer);
 
@@ -131,7 +37,9 @@ static tool_exit ask(const tool_run *run, const tool_admin *admin, tool_answer *
         return tool_trouble("the server at %s is not one of a cluster", admin->url);
     if (!exit && ret_answer->status != 200)
         return tool_server_refused(admin, ret_answer);
-    if (!exit && strncmp(ret_answer->body.at, "{\"version\":", 11) != 0)
+    if (!exit)
+        *ret_cluster = tool_json_of(ret_answer->body.at);
+    if (!exit && !tool_json_get(*ret_cluster, "version").at)
         return tool_trouble("the server at %s does not answer as a tavolad does", admin->url);
     return exit;
 }
@@ -172,7 +80,7 @@ static tavola_ticks ticks_of(int64_t ms)
     return (tavola_ticks)(INT64_C(621355968000000000) + ms * 10000);
 }
 
-static void print_line(tool_output *output, const char *line, const column *columns)
+static void print_item(tool_output *output, tool_json item, const column *columns)
 {
     tool_field fields[FIELDS_MAX];
     tool_text texts[FIELDS_MAX] = {{0}};
@@ -183,11 +91,11 @@ static void print_line(tool_output *output, const char *line, const column *colu
 
         fields[count].name = c->name;
         if (strcmp(c->member, "at_ms") == 0) {
-            fields[count].value = tool_time_value(ticks_of(read_number(line, c->member)));
+            fields[count].value = tool_time_value(ticks_of(tool_json_int(item, c->member)));
         } else if (c->is_number) {
-            fields[count].value = tavola_int64(read_number(line, c->member));
+            fields[count].value = tavola_int64(tool_json_int(item, c->member));
         } else {
-            read_member(line, c->member, &texts[count]);
+            tool_json_text(tool_json_get(item, c->member), &texts[count]);
             fields[count].value = tavola_string(texts[count].at);
         }
     }
@@ -200,6 +108,8 @@ static tool_exit print_list(tool_run *run, const char *list, const column *colum
 {
     tool_answer answer = {0};
     tool_output *output = NULL;
+    tool_json_walk item = {0};
+    tool_json cluster;
     tool_admin admin;
     tool_exit exit = tool_admin_open(run, &admin);
 
@@ -207,10 +117,9 @@ static tool_exit print_list(tool_run *run, const char *list, const column *colum
         exit = tool_output_open(run, true, &output);
     if (exit)
         return exit;
-    exit = ask(run, &admin, &answer);
-    for (const char *line = exit ? NULL : first_of(answer.body.at, list); line;
-         line = next_of(line))
-        print_line(output, line, columns);
+    exit = ask(run, &admin, &answer, &cluster);
+    while (!exit && tool_json_each(tool_json_get(cluster, list), &item))
+        print_item(output, item.value, columns);
     tool_output_close(output);
     tool_answer_done(&answer);
     return exit;
@@ -228,45 +137,28 @@ static tool_exit history(tool_run *run)
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-static int64_t sum_of(const char *json, const char *list, const char *member)
+static int64_t sum_of(tool_json list, const char *member)
 {
+    tool_json_walk item = {0};
     int64_t sum = 0;
 
-    for (const char *line = first_of(json, list); line; line = next_of(line))
-        sum += read_number(line, member);
+    while (tool_json_each(list, &item))
+        sum += tool_json_int(item.value, member);
     return sum;
 }
 
-/* The next node in the list, which is one line; NULL: there is none. */
-static const char *next_node(const char *at)
+static bool is_dead(tool_json node)
 {
-    return memmem(at, strcspn(at, "\n"), "{\"incarnation\":", 15);
+    return tool_json_is(tool_json_get(node, "state"), "dead");
 }
 
-static const char *first_node(const char *json)
+static int64_t count_nodes(tool_json cluster, bool are_dead)
 {
-    const char *line = strstr(json, "\n\"nodes\":");
-
-    return line ? next_node(line + 1) : NULL;
-}
-
-static bool is_dead(const char *node)
-{
-    tool_text state = {0};
-
-    read_member(node, "state", &state);
-    bool is = strcmp(state.at, "dead") == 0;
-
-    tool_text_done(&state);
-    return is;
-}
-
-static int64_t count_nodes(const char *json, bool are_dead)
-{
+    tool_json_walk node = {0};
     int64_t count = 0;
 
-    for (const char *node = first_node(json); node; node = next_node(node + 1))
-        count += is_dead(node) == are_dead;
+    while (tool_json_each(tool_json_get(cluster, "nodes"), &node))
+        count += is_dead(node.value) == are_dead;
     return count;
 }
 
@@ -274,32 +166,34 @@ static tool_exit status(tool_run *run)
 {
     tool_answer answer = {0};
     tool_text leader = {0}, self = {0};
+    tool_json all;
     tool_admin admin;
     tool_exit exit = tool_admin_open(run, &admin);
 
     if (!exit)
-        exit = ask(run, &admin, &answer);
+        exit = ask(run, &admin, &answer, &all);
     if (!exit) {
-        const char *json = answer.body.at;
+        tool_json ranges_of = tool_json_get(all, "ranges");
 
-        read_member(json, "leader", &leader);
-        read_member(json, "self", &self);
+        tool_json_text(tool_json_get(all, "leader"), &leader);
+        tool_json_text(tool_json_get(all, "self"), &self);
 
         tool_field fields[] = {
             {"Server", tavola_string(admin.url)},
             {"Incarnation", tavola_string(self.at)},
             {"Leader", tavola_string(leader.at)},
-            {"Nodes", tavola_int64(count_nodes(json, false))},
-            {"DeadNodes", tavola_int64(count_nodes(json, true))},
-            {"Ranges", tavola_int64((int64_t)count_of(json, "ranges"))},
-            {"Rows", tavola_int64(sum_of(json, "ranges", "rows"))},
-            {"Bytes", tavola_int64(sum_of(json, "ranges", "bytes"))},
-            {"ChangesUnderWay", tavola_int64((int64_t)count_of(json, "intents"))},
-            {"MapVersion", tavola_int64(read_number(json, "version"))},
-            {"Level", tavola_int64(read_number(json, "level"))},
-            {"Osds", tavola_int64(read_line_number(json, "pool", "osds"))},
-            {"OsdsUp", tavola_int64(read_line_number(json, "pool", "osds_up"))},
-            {"PoolFreeBytes", tavola_int64(read_line_number(json, "pool", "free_bytes"))},
+            {"Nodes", tavola_int64(count_nodes(all, false))},
+            {"DeadNodes", tavola_int64(count_nodes(all, true))},
+            {"Ranges", tavola_int64((int64_t)tool_json_count(ranges_of))},
+            {"Rows", tavola_int64(sum_of(ranges_of, "rows"))},
+            {"Bytes", tavola_int64(sum_of(ranges_of, "bytes"))},
+            {"ChangesUnderWay",
+             tavola_int64((int64_t)tool_json_count(tool_json_get(all, "intents")))},
+            {"MapVersion", tavola_int64(tool_json_int(all, "version"))},
+            {"Level", tavola_int64(tool_json_int(all, "level"))},
+            {"Osds", tavola_int64(tool_json_int(all, "pool.osds"))},
+            {"OsdsUp", tavola_int64(tool_json_int(all, "pool.osds_up"))},
+            {"PoolFreeBytes", tavola_int64(tool_json_int(all, "pool.free_bytes"))},
         };
 
         exit = tool_output_one(run, fields, sizeof fields / sizeof fields[0]);
@@ -326,7 +220,7 @@ static tool_exit begin(const tool_run *run, const tool_admin *admin, const char 
     } else if (!exit && answer.status != 202) {
         exit = tool_server_refused(admin, &answer);
     } else if (!exit) {
-        *ret_job = read_number(answer.body.at, "job");
+        *ret_job = tool_json_int(tool_json_of(answer.body.at), "job");
     }
     tool_answer_done(&answer);
     return exit;
@@ -337,21 +231,18 @@ static tool_exit wait_for(const tool_run *run, const tool_admin *admin, int64_t 
 {
     for (int waited = 0; waited < WAIT_MS; waited += PAUSE_MS) {
         tool_answer answer = {0};
-        tool_text state = {0}, error = {0};
-        tool_exit exit = ask(run, admin, &answer);
-        const char *force = exit ? NULL : strstr(answer.body.at, "\"force\":");
-        bool is_done = false;
+        tool_text error = {0};
+        tool_json cluster = {0};
+        tool_exit exit = ask(run, admin, &answer, &cluster);
+        int64_t last = tool_json_int(cluster, "force.job");
+        bool is_done = last > job; /* somebody else's has come after it */
 
-        if (force && read_number(force, "job") == job) {
-            read_member(force, "state", &state);
-            read_member(force, "error", &error);
-            is_done = strcmp(state.at, "done") == 0;
-        } else if (force && read_number(force, "job") > job) {
-            is_done = true; /* somebody else's has come after it */
+        if (last == job) {
+            tool_json_text(tool_json_get(cluster, "force.error"), &error);
+            is_done = tool_json_is(tool_json_get(cluster, "force.state"), "done");
         }
         if (is_done && error.size)
             exit = tool_trouble("the change was not made: %.60s", error.at);
-        tool_text_done(&state);
         tool_text_done(&error);
         tool_answer_done(&answer);
         if (exit || is_done)
@@ -388,40 +279,34 @@ enum { STUCK_MS = 60 * 1000, SKEW_MS = 1000 };
 
 /* Each tells what is wrong, a line for each thing; true when something is. */
 
-static bool is_unled(const char *json)
+static bool is_unled(tool_json cluster)
 {
-    tool_text leader = {0};
-    int64_t led_ms = read_line_number(json, "pool", "led_ms");
-    bool is = false;
+    int64_t led_ms = tool_json_int(cluster, "pool.led_ms");
+    bool is_led = tool_json_get(cluster, "leader").size > 2; /* the quotes */
+    bool has_ranges = tool_json_count(tool_json_get(cluster, "ranges")) > 0;
 
-    read_member(json, "leader", &leader);
-    if (leader.size == 0) {
+    if (!is_led)
         tool_trouble("no node leads the cluster");
-        is = true;
-    } else if (led_ms > STUCK_MS) {
+    else if (led_ms > STUCK_MS)
         tool_trouble("the leader has not been heard of for %lld s", (long long)led_ms / 1000);
-        is = true;
-    }
-    if (count_of(json, "ranges") == 0) {
+    if (!has_ranges)
         tool_trouble("the cluster shows no ranges yet");
-        is = true;
-    }
-    tool_text_done(&leader);
-    return is;
+    return !is_led || led_ms > STUCK_MS || !has_ranges;
 }
 
-static bool is_stuck(const char *json)
+static bool is_stuck(tool_json cluster)
 {
+    tool_json_walk intent = {0};
     struct timespec now;
     bool is = false;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    for (const char *line = first_of(json, "intents"); line; line = next_of(line)) {
-        int64_t age_ms = now.tv_sec * 1000 - read_number(line, "began_ms");
+    while (tool_json_each(tool_json_get(cluster, "intents"), &intent)) {
+        int64_t age_ms = now.tv_sec * 1000 - tool_json_int(intent.value, "began_ms");
         tool_text op = {0}, object = {0};
 
-        read_member(line, "op", &op);
-        read_member(line, "object", &object);
+        tool_json_text(tool_json_get(intent.value, "op"), &op);
+        tool_json_text(tool_json_get(intent.value, "object"), &object);
         if (age_ms > STUCK_MS) {
             tool_trouble("a %.20s of %.100s has been under way for %lld s", op.at, object.at,
                          (long long)age_ms / 1000);
@@ -433,18 +318,15 @@ static bool is_stuck(const char *json)
     return is;
 }
 
-/* "3 at 10.0.0.1 (0.0.0.0:10000,...)": who it is, and where its clients connect to. */
-static void describe_node(const char *node, tool_text *ret_name, tool_text *ret_place)
+/* " at 10.0.0.1 (0.0.0.0:10000,...)": where its clients connect to; "" where it does not say. */
+static void describe_place(tool_json node, tool_text *ret_place)
 {
     tool_text address = {0}, http = {0};
-    const char *number = find_member(node, "incarnation");
 
-    read_member(node, "address", &address);
-    read_member(node, "http", &http);
+    tool_json_text(tool_json_get(node, "address"), &address);
+    tool_json_text(tool_json_get(node, "http"), &http);
     address.at[strcspn(address.at, ":")] = '\0';
-    tool_text_printf(ret_name, "%.*s", (int)strcspn(number, ",}\""), number);
-    if (*ret_name->at == '\0')
-        read_member(node, "incarnation", ret_name);
+    tool_text_puts(ret_place, "");
     if (*address.at)
         tool_text_printf(ret_place, " at %.60s (%.200s)", address.at, http.at);
     tool_text_done(&address);
@@ -452,36 +334,38 @@ static void describe_node(const char *node, tool_text *ret_name, tool_text *ret_
 }
 
 /* Whether a node at the same place lives: the dead one was started again. */
-static bool is_back(const char *json, const char *place)
+static bool is_back(tool_json nodes, const char *place)
 {
+    tool_json_walk node = {0};
     bool is = false;
 
-    for (const char *node = first_node(json); node && *place && !is; node = next_node(node + 1)) {
-        tool_text name = {0}, other = {0};
+    while (*place && !is && tool_json_each(nodes, &node)) {
+        tool_text other = {0};
 
-        describe_node(node, &name, &other);
-        is = !is_dead(node) && other.size && strcmp(other.at, place) == 0;
-        tool_text_done(&name);
+        describe_place(node.value, &other);
+        is = !is_dead(node.value) && strcmp(other.at, place) == 0;
         tool_text_done(&other);
     }
     return is;
 }
 
-static bool has_bad_nodes(const char *json)
+static bool has_bad_nodes(tool_json cluster)
 {
+    tool_json nodes = tool_json_get(cluster, "nodes");
+    tool_json_walk node = {0};
     bool has = false;
 
-    for (const char *node = first_node(json); node; node = next_node(node + 1)) {
-        int64_t skew_ms = read_number(node, "clock_skew_ms");
+    while (tool_json_each(nodes, &node)) {
+        int64_t skew_ms = tool_json_int(node.value, "clock_skew_ms");
         tool_text name = {0}, place = {0};
 
-        tool_text_puts(&place, "");
-        describe_node(node, &name, &place);
-        if (is_dead(node) && !is_back(json, place.at)) {
+        tool_json_text(tool_json_get(node.value, "incarnation"), &name);
+        describe_place(node.value, &place);
+        if (is_dead(node.value) && !is_back(nodes, place.at)) {
             tool_trouble("node %.40s%.300s is dead since %lld s", name.at, place.at,
-                         (long long)read_number(node, "beat_ms") / 1000);
+                         (long long)tool_json_int(node.value, "beat_ms") / 1000);
             has = true;
-        } else if (!is_dead(node) && (skew_ms > SKEW_MS || skew_ms < -SKEW_MS)) {
+        } else if (!is_dead(node.value) && (skew_ms > SKEW_MS || skew_ms < -SKEW_MS)) {
             tool_trouble("the clock of node %.40s%.300s is %lld ms off", name.at, place.at,
                          (long long)skew_ms);
             has = true;
@@ -492,17 +376,15 @@ static bool has_bad_nodes(const char *json)
     return has;
 }
 
-static bool has_strays(const char *json)
+static bool has_strays(tool_json cluster)
 {
-    const char *line = strstr(json, "\n\"check\":");
-    const char *names = line ? find_member(line + 1, "strays") : NULL;
-    size_t size = names ? strcspn(names, "]\n") : 0;
+    tool_json names = tool_json_get(cluster, "check.strays");
 
-    if (size < 2)
+    if (names.size <= 2)
         return false;
     tool_trouble("objects that no range, change or node names, and that were not made by a split: "
                  "%.*s; look at them (rados listxattr, listomapkeys) before you remove any",
-                 (int)(size - 1 > 1000 ? 1000 : size - 1), names + 1);
+                 (int)(names.size - 2 > 1000 ? 1000 : names.size - 2), names.at + 1);
     return true;
 }
 
@@ -533,16 +415,16 @@ static tool_exit list_pool(tool_run *run, const tool_admin *admin)
 static tool_exit check(tool_run *run)
 {
     tool_answer answer = {0};
+    tool_json all;
     tool_admin admin;
     tool_exit exit = tool_admin_open(run, &admin);
 
     if (!exit)
         exit = list_pool(run, &admin);
     if (!exit)
-        exit = ask(run, &admin, &answer);
+        exit = ask(run, &admin, &answer, &all);
     if (!exit) {
-        const char *json = answer.body.at;
-        int wrong = is_unled(json) + is_stuck(json) + has_bad_nodes(json) + has_strays(json);
+        int wrong = is_unled(all) + is_stuck(all) + has_bad_nodes(all) + has_strays(all);
 
         exit = check_health(&admin);
         if (!exit && wrong)

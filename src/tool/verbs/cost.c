@@ -106,14 +106,14 @@ static int compare_shapes(const void *left, const void *right)
 static bool read_shapes(cost_bill *bill, const char *body)
 {
     tool_json answer = tool_json_of(body), all = tool_json_get(answer, "shapes");
-    tool_json next = {0}, name, shape;
+    tool_json_walk shape = {0};
 
     if (!all.at || *all.at != '[' || !read_count(answer, "windowSeconds", &bill->seconds))
         return false;
     if (bill->seconds < WINDOW_S_MIN)
         bill->seconds = WINDOW_S_MIN;
-    while (tool_json_each(all, &next, &name, &shape)) {
-        if (!add_shape(bill, shape))
+    while (tool_json_each(all, &shape)) {
+        if (!add_shape(bill, shape.value))
             return false;
     }
     if (bill->shape_count)

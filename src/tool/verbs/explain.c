@@ -37,26 +37,18 @@ static tavola_value number_of(const explanation *told, const char *name)
                : (tavola_value){0};
 }
 
-static bool is_text(tool_json value, const char *quoted)
-{
-    return value.at && value.size == strlen(quoted) && memcmp(value.at, quoted, value.size) == 0;
-}
-
 /* The server's word for what an estimate goes by. */
 static const char *basis_of(const explanation *told, const char *name)
 {
     static const char *const words[][2] = {
-        {"\"partition fact\"", "by what is known of partitions"},
-        {"\"key sample\"", "by a sample of keys"},
-        {"\"mean partition\"", "by the mean of all partitions"},
-        {"\"sample\"", "by a sample of entities"},
-        {"\"history\"", "by earlier queries of this kind"},
-        {"\"beginning\"", "by the first of them"},
+        {"partition fact", "by what is known of partitions"}, {"key sample", "by a sample of keys"},
+        {"mean partition", "by the mean of all partitions"},  {"sample", "by a sample of entities"},
+        {"history", "by earlier queries of this kind"},       {"beginning", "by the first of them"},
     };
     tool_json basis = tool_json_get(told->estimate, name);
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (is_text(basis, words[i][0]))
+        if (tool_json_is(basis, words[i][0]))
             return words[i][1];
     return "by an estimate";
 }
@@ -106,10 +98,11 @@ static const char *plan_word(tool_json plan)
 static void put_azure(const explanation *told)
 {
     tool_json plan = tool_json_get(told->estimate, "azure.plan");
-    bool is_guess = is_text(tool_json_get(told->estimate, "azure.documented"), "false");
+    tool_json documented = tool_json_get(told->estimate, "azure.documented");
+    bool is_guess = documented.at && *documented.at == 'f';
     char room[TOOL_GROUPED];
 
-    if (is_text(plan, "\"refused\""))
+    if (tool_json_is(plan, "refused"))
         printf("azure:   refused, for more than 15 comparisons\n");
     else
         printf("azure:   %s, reads %s%s\n", plan_word(plan),
@@ -122,7 +115,7 @@ static void put_estimate(const explanation *told)
     char room[TOOL_GROUPED];
 
     put_bounds("reads:  ", told, examined);
-    if (is_text(tool_json_get(told->estimate, returned.basis), "\"all\""))
+    if (tool_json_is(tool_json_get(told->estimate, returned.basis), "all"))
         printf("returns: all of them\n");
     else
         put_bounds("returns:", told, returned);
@@ -164,23 +157,24 @@ static tool_exit print(const tool_run *run, const explanation *told)
 /* Of a filter that no entity can pass nothing is read. */
 static const char *plan_of(tool_json answer)
 {
-    tool_json ranges = tool_json_get(answer, "ranges"), next = {0}, none, range;
+    tool_json_walk range = {0};
+    tool_json ranges = tool_json_get(answer, "ranges");
 
-    return tool_json_each(ranges, &next, &none, &range) ? plan_word(tool_json_get(answer, "plan"))
-                                                        : "none";
+    return tool_json_each(ranges, &range) ? plan_word(tool_json_get(answer, "plan")) : "none";
 }
 
 static void read_answer(const char *json, explanation *told)
 {
-    tool_json answer = tool_json_of(json), next = {0}, none, warning;
+    tool_json_walk warning = {0};
+    tool_json answer = tool_json_of(json);
     tool_json advice = tool_json_get(answer, "advice");
 
     told->plan = plan_of(answer);
     told->estimate = tool_json_get(answer, "estimate");
-    while (tool_json_each(tool_json_get(answer, "warnings"), &next, &none, &warning)) {
+    while (tool_json_each(tool_json_get(answer, "warnings"), &warning)) {
         if (told->warnings.size)
             tool_text_puts(&told->warnings, ". ");
-        tool_json_text(warning, &told->warnings);
+        tool_json_text(warning.value, &told->warnings);
     }
     tool_json_text(advice.at && *advice.at == '"' ? advice : tool_json_get(answer, "description"),
                    &told->advice);

@@ -35,12 +35,13 @@ static void put_seen(tool_json finding)
 
 static bool has_other_clients(tool_json finding)
 {
-    tool_json next = {0}, name, value, all = tool_json_get(finding, "languages");
+    tool_json_walk item = {0};
+    tool_json all = tool_json_get(finding, "languages");
     bool is_any = false, is_c = false;
 
-    while (tool_json_each(all, &next, &name, &value)) {
+    while (tool_json_each(all, &item)) {
         is_any = true;
-        is_c = is_c || (value.size == 3 && memcmp(value.at, "\"C\"", 3) == 0);
+        is_c = is_c || tool_json_is(item.value, "C");
     }
     return is_any && !is_c;
 }
@@ -48,15 +49,16 @@ static bool has_other_clients(tool_json finding)
 /* Those of the library: not for clients of which it is known that they use another. */
 static void put_functions(tool_json finding)
 {
-    tool_json next = {0}, name, value, all = tool_json_get(finding, "cure.functions");
+    tool_json_walk item = {0};
+    tool_json all = tool_json_get(finding, "cure.functions");
     bool is_first = true;
 
     if (has_other_clients(finding))
         return;
-    while (tool_json_each(all, &next, &name, &value)) {
+    while (tool_json_each(all, &item)) {
         printf(is_first ? "         " : ", ");
         is_first = false;
-        tool_finding_put(value, NULL);
+        tool_finding_put(item.value, NULL);
         printf("()");
     }
     if (!is_first)
@@ -99,11 +101,12 @@ static void put_proposal(tool_json finding)
 
 static void put_notes(tool_json finding)
 {
-    tool_json next = {0}, name, value, all = tool_json_get(finding, "cure.proposal.notes");
+    tool_json_walk item = {0};
+    tool_json all = tool_json_get(finding, "cure.proposal.notes");
 
-    while (tool_json_each(all, &next, &name, &value)) {
+    while (tool_json_each(all, &item)) {
         printf("         ");
-        tool_finding_put(value, NULL);
+        tool_finding_put(item.value, NULL);
         putchar('\n');
     }
 }
@@ -130,15 +133,16 @@ static void put_code(tool_json code)
 
 static void put_codes(tool_json finding, bool with_code)
 {
-    tool_json next = {0}, name, code, all = tool_json_get(finding, "cure.code");
+    tool_json_walk code = {0};
+    tool_json all = tool_json_get(finding, "cure.code");
     bool is_first = true;
 
-    while (tool_json_each(all, &next, &name, &code)) {
+    while (tool_json_each(all, &code)) {
         printf(is_first ? "  code   " : ", ");
-        tool_finding_put(code, "language");
+        tool_finding_put(code.value, "language");
         is_first = false;
         if (with_code) {
-            put_code(code);
+            put_code(code.value);
             return;
         }
     }

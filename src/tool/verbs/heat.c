@@ -32,97 +32,71 @@ static void heat_done(heat *h)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static const char *behind(const char *json, const char *name)
-{
-    const char *at = strstr(json, name);
-
-    return at ? at + strlen(name) : NULL;
-}
-
-static int64_t number(const char *json, const char *name)
-{
-    const char *at = behind(json, name);
-
-    return at ? strtoll(at, NULL, 10) : -1;
-}
-
 static const char mark[] = "\\u0002\""; /* at the end of a bound that is behind all that begin so */
 
-static bool is_mark(const char *at)
+/* A string: characters beyond ASCII and all that a terminal would obey as the answer has them,
+ * \uXXXX; but '+' for the mark.  False when it is something else. */
+static bool read_part(tool_json part, tool_text *text)
 {
-    return strncmp(at, mark, sizeof mark - 1) == 0;
-}
-
-/* A string in quotes: characters beyond ASCII and all that a terminal would obey as the answer has
- * them, \uXXXX; but '+' for the mark.  Returns what is behind it, NULL when it is not valid. */
-static const char *read_string(const char *at, tool_text *text)
-{
-    if (*at != '"')
-        return NULL;
-    for (at++; *at && *at != '"'; at++) {
-        if (is_mark(at)) {
+    if (*part.at != '"')
+        return false;
+    for (const char *at = part.at + 1; *at != '"'; at++) {
+        if (strncmp(at, mark, sizeof mark - 1) == 0) {
             tool_text_puts(text, "+");
-            return at + sizeof mark - 1;
+            break;
         }
-        if (*at == '\\' && at[1] && at[1] != 'u')
-            at++;
+        at += *at == '\\' && at[1] != 'u';
         tool_text_add(text, at, 1);
-    }
-    return *at ? at + 1 : NULL;
-}
-
-/* ["PartitionKey","RowKey"] as "PartitionKey / RowKey"; a '+' behind one that is meant exclusively,
- * and behind a PartitionKey that all keys of it are before. */
-static const char *read_key(const char *at, tool_text *ret_text)
-{
-    int parts = 0;
-
-    tool_text_puts(ret_text, "");
-    if (*at != '[')
-        return NULL;
-    do {
-        size_t before;
-
-        at++;
-        if (parts && !(*at == '"' && is_mark(at + 1)))
-            tool_text_puts(ret_text, parts == 1 ? " / " : "+");
-        before = ret_text->size;
-        at = read_string(at, ret_text);
-        if (at && parts == 2 && ret_text->size > before)
-            return NULL;
-        parts++;
-    } while (at && *at == ',' && parts < 3);
-    return at && *at == ']' ? at + 1 : NULL;
-}
-
-static bool read_keys(const char *json, heat *h)
-{
-    const char *at = behind(json, "\"keys\":[");
-
-    for (size_t i = 0; i < h->buckets; i++) {
-        if (at && i > 0)
-            at = *at == ',' ? at + 1 : NULL;
-        at = at ? read_key(at, &h->keys[i]) : NULL;
-        if (at == NULL)
-            return false;
     }
     return true;
 }
 
-static bool read_cells(const char *json, heat *h)
+/* ["PartitionKey","RowKey"] as "PartitionKey / RowKey"; a '+' behind one that is meant exclusively,
+ * and, for a third that is empty, behind a PartitionKey that all keys of it are before. */
+static bool read_key(tool_json key, tool_text *ret_text)
 {
-    const char *at = behind(json, "\"cells\":[");
+    tool_json_walk part = {0};
+    int parts = 0;
 
-    for (size_t i = 0; at && i < h->slots * h->buckets; i++) {
-        char *end;
-
-        at += strspn(at, "[],");
-        h->cells[i] = strtoull(at, &end, 10);
-        if (end == at)
+    tool_text_puts(ret_text, "");
+    while (tool_json_each(key, &part)) {
+        if (parts == 2 && tool_json_is(part.value, ""))
+            tool_text_puts(ret_text, "+");
+        else if (parts >= 2)
             return false;
-        at = end;
+        else if (parts == 1 && strncmp(part.value.at + 1, mark, sizeof mark - 1) != 0)
+            tool_text_puts(ret_text, " / ");
+        if (!read_part(part.value, ret_text))
+            return false;
+        parts++;
     }
-    return at != NULL;
+    return parts > 0;
+}
+
+static bool read_keys(tool_json keys, heat *h)
+{
+    tool_json_walk key = {0};
+    size_t count = 0;
+
+    while (tool_json_each(keys, &key))
+        if (count == h->buckets || !read_key(key.value, &h->keys[count++]))
+            return false;
+    return count == h->buckets;
+}
+
+static bool read_cells(tool_json columns, heat *h)
+{
+    size_t count = 0, all = h->slots * h->buckets;
+    tool_json_walk column = {0};
+
+    while (tool_json_each(columns, &column)) {
+        tool_json_walk cell = {0};
+
+        while (tool_json_each(column.value, &cell))
+            if (count == all || !tool_json_whole(cell.value, &h->cells[count++]))
+                return false;
+    }
+    return count == all;
 }
 
 /* How many slots are over, of an answer whose columns end at `until`. */
@@ -133,22 +107,22 @@ static size_t slots_known(const heat *h, int64_t until)
     return slots < 0 ? 0 : (size_t)slots < h->slots ? (size_t)slots : h->slots;
 }
 
-static bool heat_parse(const char *json, heat *ret_heat)
+static bool heat_parse(tool_json answer, heat *ret_heat)
 {
-    int64_t slots = number(json, "\"slots\":"), buckets = number(json, "\"buckets\":");
+    int64_t slots = tool_json_int(answer, "slots"), buckets = tool_json_int(answer, "buckets");
 
     if (slots < 0 || slots > SLOTS_MAX || buckets < 1 || buckets > BUCKETS_MAX)
         return false;
     *ret_heat = (heat){.slots = (size_t)slots,
                        .buckets = (size_t)buckets,
-                       .from = number(json, "\"from\":"),
-                       .grain_s = number(json, "\"grainS\":")};
+                       .from = tool_json_int(answer, "from"),
+                       .grain_s = tool_json_int(answer, "grainS")};
     ret_heat->cells = tool_alloc((size_t)(slots * buckets + 1) * sizeof(uint64_t));
     ret_heat->keys = tool_alloc((size_t)buckets * sizeof(tool_text));
-    memset(ret_heat->keys, 0, (size_t)buckets * sizeof(tool_text));
-    if (ret_heat->grain_s <= 0 || !read_keys(json, ret_heat) || !read_cells(json, ret_heat))
+    if (ret_heat->grain_s <= 0 || !read_keys(tool_json_get(answer, "keys"), ret_heat) ||
+        !read_cells(tool_json_get(answer, "cells"), ret_heat))
         return false;
-    ret_heat->slots = slots_known(ret_heat, number(json, "\"until\":"));
+    ret_heat->slots = slots_known(ret_heat, tool_json_int(answer, "until"));
     return true;
 }
 
@@ -282,17 +256,18 @@ static uint64_t column_max(const heat *h, size_t column, size_t columns, size_t 
 }
 
 /* "watch: Partition 's07' has 92 % of the writes, since 11:18 UTC. (advice: hot-partition)" */
-static void print_findings(const char *json)
+static void print_findings(tool_json answer)
 {
-    tool_json next = {0}, name, finding, all = tool_json_get(tool_json_of(json), "findings");
+    tool_json_walk finding = {0};
+    tool_json all = tool_json_get(answer, "findings");
 
-    while (tool_json_each(all, &next, &name, &finding)) {
-        tool_finding_put(finding, "verdict");
+    while (tool_json_each(all, &finding)) {
+        tool_finding_put(finding.value, "verdict");
         fputs(": ", stdout);
-        tool_finding_put(finding, "text");
-        if (tool_finding_has(finding, "rule")) {
+        tool_finding_put(finding.value, "text");
+        if (tool_finding_has(finding.value, "rule")) {
             fputs(" (advice: ", stdout);
-            tool_finding_put(finding, "rule");
+            tool_finding_put(finding.value, "rule");
             putchar(')');
         }
         puts("");
@@ -323,7 +298,7 @@ static void print_most(const tool_run *run, const heat *h, uint64_t max)
     puts("");
 }
 
-static void print_map(const tool_run *run, const char *json, const heat *h)
+static void print_map(const tool_run *run, tool_json answer, const heat *h)
 {
     size_t width = tool_width() ? tool_width() : WIDTH_DEFAULT, columns = 1;
     size_t common = common_of_all(h);
@@ -333,7 +308,7 @@ static void print_map(const tool_run *run, const char *json, const heat *h)
     if (h->slots == 0) {
         printf("There is no picture yet: traffic is shown when its %s %s over.\n", name_of_grain(h),
                h->grain_s == 600 ? "are" : "is");
-        print_findings(json);
+        print_findings(answer);
         return;
     }
     if (width > LABEL_COLUMNS + 3)
@@ -354,7 +329,7 @@ static void print_map(const tool_run *run, const char *json, const heat *h)
     print_most(run, h, max);
     if (common)
         printf("\u2026 stands for %.*s\n", (int)common, h->keys[h->buckets - 1].at);
-    print_findings(json);
+    print_findings(answer);
 }
 
 /* Other formats than a picture: a record for each bucket. */
@@ -406,17 +381,17 @@ static tool_exit ask(tool_run *run, const char *account, tool_answer *ret_answer
     return exit;
 }
 
-static tool_exit show(tool_run *run, const tool_admin *admin, const char *json)
+static tool_exit show(tool_run *run, const tool_admin *admin, tool_json answer)
 {
     tool_output *output = NULL;
     heat h = {0};
-    bool is_good = heat_parse(json, &h);
+    bool is_good = heat_parse(answer, &h);
     tool_exit exit = tool_output_open(run, true, &output);
 
     if (!exit && !is_good)
         exit = tool_trouble("the server at %s does not answer as a tavolad does", admin->url);
     else if (!exit && tool_value_of(run, TOOL_FLAG_OUTPUT) == NULL)
-        print_map(run, json, &h);
+        print_map(run, answer, &h);
     else if (!exit)
         print_records(output, &h);
     if (output)
@@ -444,7 +419,7 @@ static tool_exit heat_map(tool_run *run)
     if (!exit && tool_wants_json(run))
         fputs(answer.body.at, stdout);
     else if (!exit)
-        exit = show(run, &admin, answer.body.at);
+        exit = show(run, &admin, tool_json_of(answer.body.at));
     tool_answer_done(&answer);
     return exit;
 }
@@ -453,10 +428,9 @@ const tool_verb tool_heat_verbs[] = {
     {"heat", "TABLE [MEASURE [GRAIN]]", "Traffic by key as a picture: which keys are hot, and when",
      1, 3, TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = heat_map,
      .is_plain = true,
-     .examples =
-         "  tavola heat People writes          # reads, writes, deletes, bytes, scanned,\n"
-         "                                     # conflicts, throttled, inserts\n"
-         "  tavola heat People reads 10m       # of 1m, 10m, 1h\n"
-         "  tavola heat People -o json         # all numbers\n"},
+     .examples = "  tavola heat People writes          # reads, writes, deletes, bytes, scanned,\n"
+                 "                                     # conflicts, throttled, inserts\n"
+                 "  tavola heat People reads 10m       # of 1m, 10m, 1h\n"
+                 "  tavola heat People -o json         # all numbers\n"},
     {0},
 };

@@ -1,5 +1,6 @@
 /* Is the server well, and what does it do?  For those who run one. */
 #include "server.h"
+#include "../json_find.h"
 #include "../output/output.h"
 #include "../verbs.h"
 
@@ -366,25 +367,23 @@ static tool_exit status(tool_run *run)
 
 /* ---- a link into the page -------------------------------------------------------------------- */
 
-/* {"path":"/#/login/WORD"}: the path, or NULL when it is something else. */
-static char *path_of_link(const char *text)
+/* {"path":"/#/login/WORD"}: the path; false when it is something else. */
+static bool read_link(const char *json, tool_text *ret_path)
 {
-    static const char before[] = "{\"path\":\"/#/login/";
-    const char *path = text + strlen("{\"path\":\"");
-    size_t size = strcspn(path, "\"");
+    static const char before[] = "/#/login/";
+    const char *word;
 
-    if (strncmp(text, before, strlen(before)) != 0 ||
-        strspn(text + strlen(before), "0123456789abcdef") + strlen("/#/login/") != size)
-        return NULL;
-    return tool_copy_part(path, size);
+    tool_json_text(tool_json_get(tool_json_of(json), "path"), ret_path);
+    word = ret_path->at + strlen(before);
+    return strncmp(ret_path->at, before, strlen(before)) == 0 &&
+           !word[strspn(word, "0123456789abcdef")];
 }
 
 /* By the address that has answered: a name may lead the browser to another. */
 static tool_exit ask_link(tool_run *run, const tool_admin *admin)
 {
     tool_answer answer = {0};
-    tool_text link = {0};
-    char *path = NULL;
+    tool_text link = {0}, path = {0};
     tool_exit exit = tool_output_check(run);
 
     if (!exit)
@@ -397,14 +396,14 @@ static tool_exit ask_link(tool_run *run, const tool_admin *admin)
                             admin->url);
     else if (answer.status != 201)
         exit = tool_server_refused(admin, &answer);
-    else if (!(path = path_of_link(answer.body.at)))
+    else if (!read_link(answer.body.at, &path))
         exit = tool_trouble("the server at %s answers with something else", admin->url);
     if (!exit) {
-        tool_text_printf(&link, "http://%s%s", answer.from, path);
+        tool_text_printf(&link, "http://%s%s", answer.from, path.at);
         exit = tool_output_one(run, &(tool_field){"Url", tavola_string(link.at)}, 1);
     }
     tool_text_done(&link);
-    free(path);
+    tool_text_done(&path);
     tool_answer_done(&answer);
     return exit;
 }

@@ -2,6 +2,7 @@
  * A backup: ask for it, look at it until it has ended.  The server makes it, under the user that it
  * runs as; this only waits.
  */
+#include "../json_find.h"
 #include "../output/output.h"
 #include "server.h"
 
@@ -17,59 +18,24 @@ enum { FIRST_PAUSE_MS = 20, PAUSE_MS = 300, FAILURES_MAX = 5 };
 
 /* ---- what the server says -------------------------------------------------------------------- */
 
-/* What is behind "name": in an object of tavolad, which writes no blanks; NULL: nothing. */
-static const char *find_member(const char *json, const char *name)
-{
-    char key[32];
-    int size = snprintf(key, sizeof key, "\"%s\":", name);
-    const char *found = strstr(json, key);
-
-    return found ? found + size : NULL;
-}
-
-static bool read_number(const char *json, const char *name, uint64_t *ret_number)
-{
-    const char *digits = find_member(json, name);
-
-    if (!digits || strspn(digits, "0123456789") == 0 || strspn(digits, "0123456789") > 19)
-        return false;
-    *ret_number = strtoull(digits, NULL, 10);
-    return true;
-}
-
 bool tool_backup_state_parse(const char *json, tool_backup_state *ret_state)
 {
-    const char *state = find_member(json, "state");
-    size_t size = state && *state == '"' ? strcspn(++state, "\"") : 0;
+    tool_json answer = tool_json_of(json);
+    tool_text state = {0};
+    bool is_one;
 
-    if (size == 0 || size >= sizeof ret_state->state || !read_number(json, "id", &ret_state->id) ||
-        !read_number(json, "files", &ret_state->files) ||
-        !read_number(json, "bytes", &ret_state->bytes) || !read_number(json, "ms", &ret_state->ms))
-        return false;
-    if (!read_number(json, "written", &ret_state->written))
+    tool_json_text(tool_json_get(answer, "state"), &state);
+    is_one = state.size > 0 && state.size < sizeof ret_state->state &&
+             tool_json_whole(tool_json_get(answer, "id"), &ret_state->id) &&
+             tool_json_whole(tool_json_get(answer, "files"), &ret_state->files) &&
+             tool_json_whole(tool_json_get(answer, "bytes"), &ret_state->bytes) &&
+             tool_json_whole(tool_json_get(answer, "ms"), &ret_state->ms);
+    if (is_one && !tool_json_whole(tool_json_get(answer, "written"), &ret_state->written))
         ret_state->written = ret_state->bytes; /* an older server does not tell */
-    memcpy(ret_state->state, state, size);
-    ret_state->state[size] = '\0';
-    return true;
-}
-
-/* The text of "error", the last member; control characters in it are not worth more than a '?'. */
-static void read_error(const char *json, tool_text *ret_text)
-{
-    const char *at = find_member(json, "error");
-
-    tool_text_puts(ret_text, "");
-    if (!at || *at++ != '"')
-        return;
-    for (; *at && *at != '"'; at++) {
-        if (*at == '\\' && at[1] == 'u' && strspn(at + 2, "0123456789abcdefABCDEF") >= 4) {
-            tool_text_puts(ret_text, "?");
-            at += 5;
-        } else {
-            at += *at == '\\' && at[1];
-            tool_text_add(ret_text, at, 1);
-        }
-    }
+    if (is_one)
+        memcpy(ret_state->state, state.at, state.size + 1);
+    tool_text_done(&state);
+    return is_one;
 }
 
 /* ---- beginning ------------------------------------------------------------------------------- */
@@ -196,7 +162,7 @@ static tool_exit tell_failure(const char *json)
     tool_text error = {0};
     tool_exit exit;
 
-    read_error(json, &error);
+    tool_json_text(tool_json_get(tool_json_of(json), "error"), &error);
     exit = tool_trouble("the backup has failed: %.1000s",
                         error.size ? error.at : "see the server's log");
     tool_text_done(&error);

@@ -40,18 +40,19 @@ typedef void visit_property(void *ctx, const char *name, const char *type, doubl
 /* Each name with each of its types, as the server has them: the most frequent first. */
 static void each_property(tool_json facts, visit_property *visit, void *ctx)
 {
-    tool_json next = {0}, none, property;
+    tool_json_walk property = {0};
 
-    while (tool_json_each(tool_json_get(facts, "properties"), &next, &none, &property)) {
-        tool_json types = tool_json_get(property, "types"), inner = {0}, type, count;
+    while (tool_json_each(tool_json_get(facts, "properties"), &property)) {
+        tool_json_walk count = {0};
+        tool_json types = tool_json_get(property.value, "types");
         tool_text name = {0};
 
-        tool_json_text(tool_json_get(property, "name"), &name);
-        while (tool_json_each(types, &inner, &type, &count)) {
-            const char *shown = type.size > 2 ? type_name(type.at + 1, type.size - 2) : NULL;
+        tool_json_text(tool_json_get(property.value, "name"), &name);
+        while (tool_json_each(types, &count)) {
+            const char *shown = type_name(count.name.at, count.name.size);
 
             if (shown && name.at)
-                visit(ctx, name.at, shown, tool_json_number(count), property);
+                visit(ctx, name.at, shown, tool_json_number(count.value), property.value);
         }
         tool_text_done(&name);
     }
@@ -83,14 +84,14 @@ static void print_property(void *ctx, const char *name, const char *type, double
 
 static tool_exit print_table(const tool_run *run, tool_json facts)
 {
-    tool_json next = {0}, none, largest = {0};
+    tool_json_walk largest = {0};
     tool_text properties = {0}, key = {0};
     tool_exit exit;
 
     tool_text_puts(&properties, "");
     each_property(facts, add_to_list, &properties);
-    if (tool_json_each(tool_json_get(facts, "partitions.largest"), &next, &none, &largest))
-        tool_json_text(tool_json_get(largest, "partitionKey"), &key);
+    if (tool_json_each(tool_json_get(facts, "partitions.largest"), &largest))
+        tool_json_text(tool_json_get(largest.value, "partitionKey"), &key);
 
     tool_field fields[] = {
         {"Entities", count_of(facts, "entities")},
@@ -99,8 +100,8 @@ static tool_exit print_table(const tool_run *run, tool_json facts)
         {"Bytes", count_of(facts, "billedBytes")},
         {"BytesError", count_of(facts, "billedBytesError")},
         {"LargestPartition", tool_text_value(key.at)},
-        {"LargestPartitionEntities", count_of(largest, "entities")},
-        {"LargestPartitionEntitiesError", count_of(largest, "error")},
+        {"LargestPartitionEntities", count_of(largest.value, "entities")},
+        {"LargestPartitionEntitiesError", count_of(largest.value, "error")},
         {"Properties", tavola_string(properties.at)},
     };
 

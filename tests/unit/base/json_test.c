@@ -23,7 +23,7 @@ static int tear_down(__attribute__((unused)) void **state)
  * Read all of `text` and write what was read as lines "name|kind|text".  The
  * copy on the heap has just its size, so that reading past its end is seen.
  */
-static bool read_all(tv_slice text, tv_buf *buf)
+static bool read_members(tv_slice text, tv_buf *buf, bool is_list)
 {
     static const char kinds[] = {
         [TV_JSON_NULL] = '0',   [TV_JSON_TRUE] = 't',   [TV_JSON_FALSE] = 'f',
@@ -34,8 +34,11 @@ static bool read_all(tv_slice text, tv_buf *buf)
 
     if (text.len)
         memcpy(copy, text.data, text.len);
-    tv_json_reader_init(&reader, &arena, (tv_slice){copy, text.len});
+    (is_list ? tv_json_reader_init_list : tv_json_reader_init)(&reader, &arena,
+                                                               (tv_slice){copy, text.len});
     while (tv_json_next(&reader, &member)) {
+        CHECK(member.kind == TV_JSON_STRING ? member.raw.data[0] == '"'
+                                            : tv_slice_eq(member.raw, member.text));
         tv_buf_add(buf, member.name);
         tv_buf_printf(buf, "|%c|", kinds[member.kind]);
         tv_buf_add(buf, member.text);
@@ -48,6 +51,11 @@ static bool read_all(tv_slice text, tv_buf *buf)
     CHECK_INT(reader.failed, failed);
     free(copy);
     return !failed;
+}
+
+static bool read_all(tv_slice text, tv_buf *buf)
+{
+    return read_members(text, buf, false);
 }
 
 static const struct {
@@ -196,6 +204,41 @@ TEST(every_prefix_of_an_object_is_refused)
     }
 }
 
+TEST(a_list_is_read_as_members_without_names)
+{
+    tv_slice text = TV_LIT(" [ \"\\u00e9\", 1.50 ,{\"a\":[]},null ] ");
+    static const char *const bad[] = {"{}", "[", "[1,]", "[,1]", "[1 2]", "[1}", "[] 1", "1", ""};
+    tv_buf buf = TV_BUF_EMPTY;
+
+    CHECK(read_members(text, &buf, true));
+    CHECK_SLICE(tv_buf_slice(&buf), TV_LIT("|s|\u00e9\n|n|1.50\n|[|{\"a\":[]}\n|0|null\n"));
+    buf.len = 0;
+    CHECK(read_members(TV_LIT("[]"), &buf, true));
+    CHECK_INT(buf.len, 0);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        t_row = bad[i];
+        CHECK(!read_members(tv_slice_of(bad[i]), &buf, true));
+    }
+    t_row = NULL;
+    CHECK(!read_members(TV_LIT("[1]"), &buf, false));
+    tv_buf_done(&buf);
+}
+
+TEST(one_value_is_read_whole)
+{
+    tv_json_member value;
+
+    CHECK(tv_json_value(&arena, TV_LIT(" \"a\\nb\" "), &value));
+    CHECK_SLICE(value.text, TV_LIT("a\nb"));
+    CHECK_SLICE(value.raw, TV_LIT("\"a\\nb\""));
+    CHECK(tv_json_value(&arena, TV_LIT("[1,{}]\n"), &value));
+    CHECK_INT(value.kind, TV_JSON_NESTED);
+    CHECK_SLICE(value.raw, TV_LIT("[1,{}]"));
+    CHECK(!tv_json_value(&arena, TV_LIT("1 2"), &value));
+    CHECK(!tv_json_value(&arena, TV_LIT("\"a"), &value));
+    CHECK(!tv_json_value(&arena, TV_NONE, &value));
+}
+
 TEST(nul_bytes_are_data_or_errors)
 {
     tv_buf buf = TV_BUF_EMPTY;
@@ -333,6 +376,8 @@ int main(void)
         cmocka_unit_test(strict_json_is_read),
         cmocka_unit_test(everything_else_is_refused),
         cmocka_unit_test(every_prefix_of_an_object_is_refused),
+        cmocka_unit_test(a_list_is_read_as_members_without_names),
+        cmocka_unit_test(one_value_is_read_whole),
         cmocka_unit_test(nul_bytes_are_data_or_errors),
         cmocka_unit_test(no_text_is_no_object),
         cmocka_unit_test(a_string_without_escapes_is_not_copied),

@@ -52,8 +52,11 @@ tool_exit tool_number_of(const tool_run *run, tool_flag_id id, int64_t least, in
     number = strtoll(text, &end, 10);
     if (errno || end == text || *end || strchr(" \t\n+", text[0]) || number < least ||
         number > most)
-        return tool_refuse("--%s takes a whole number from %lld to %lld, not '%s'",
-                           tool_flags[id].name, (long long)least, (long long)most, text);
+        return most == INT64_MAX
+                   ? tool_refuse("--%s takes a whole number from %lld on, not '%s'",
+                                 tool_flags[id].name, (long long)least, text)
+                   : tool_refuse("--%s takes a whole number from %lld to %lld, not '%s'",
+                                 tool_flags[id].name, (long long)least, (long long)most, text);
     *ret_number = number;
     return TOOL_OK;
 }
@@ -357,12 +360,17 @@ static tool_exit check_flags(const tool_run *run)
 static tool_exit check_arguments(const tool_run *run)
 {
     const tool_verb *verb = run->verb;
+    bool is_too_much = verb->args_max >= 0 && run->arg_count > (size_t)verb->args_max;
+    const char *hint = "";
 
-    if (run->arg_count < (size_t)verb->args_min ||
-        (verb->args_max >= 0 && run->arg_count > (size_t)verb->args_max))
-        return tool_refuse("it goes: tavola %s%s%s", verb->name, *verb->arguments ? " " : "",
-                           verb->arguments);
-    return TOOL_OK;
+    if (run->arg_count >= (size_t)verb->args_min && !is_too_much)
+        return TOOL_OK;
+    if (is_too_much && run->where_count)
+        hint = "; a filter is one argument: put it in quotes";
+    else if (is_too_much && (verb->flags & TOOL_BIT(WHERE)))
+        hint = "; a filter goes behind --where";
+    return tool_refuse("it goes: tavola %s%s%s%s", verb->name, *verb->arguments ? " " : "",
+                       verb->arguments, hint);
 }
 
 static tool_exit split(tool_run *run, int argc, char **argv)

@@ -179,7 +179,7 @@ static size_t list_group(const char *words)
         for (const tool_verb *verb = *table; verb->name; verb++) {
             if (!verb->help || strncmp(verb->name, words, size) != 0 || verb->name[size] != ' ')
                 continue;
-            printf("  %s %s\n", verb->name, verb->arguments);
+            printf("  %s%s%s\n", verb->name, *verb->arguments ? " " : "", verb->arguments);
             put_wrapped(verb->help, 0, 6, stdout);
             count++;
         }

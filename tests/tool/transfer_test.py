@@ -166,7 +166,7 @@ class Import(Transfer):
 
     def test_a_table_that_does_not_exist(self):
         path = self.file(line(1))
-        self.stops(3, "import", "Missing", path, says="TableNotFound")
+        self.stops(3, "import", "Missing", path, says="TableNotFound.*; --create makes the table")
         self.assertFalse(list(self.folder.glob("*.Missing.import*")), "there is nothing to resume")
         self.fails(1, "import", "Missing", str(self.folder / "missing"), says="No such file")
 
@@ -456,5 +456,5 @@ class Copy(Transfer):
         self.fails(2, "copy", table, table, says="to itself")
         self.stops(3, "copy", "Missing", table, says="TableNotFound")
         self.ok("import", table, "-", stdin=line(1), says="imported 1 .*\n")
-        self.stops(3, "copy", table, "Missing", says="TableNotFound")
+        self.stops(3, "copy", table, "Missing", says="TableNotFound.*; --create makes the table")
         self.fails(2, "copy", table, "Other", "--on-conflict", "perhaps", says="fail, skip, merge")

@@ -112,7 +112,9 @@ tool_exit xfer_load_tell(const xfer_load *load, const char *target)
     if (tool_stop_signal())
         return tool_stopped();
     tool_trouble("%s: %s: the rest was not written%s", load->trouble_code, target,
-                 tool_remedy(load->trouble, target));
+                 strcmp(load->trouble_code, "TableNotFound") == 0
+                     ? "; --create makes the table"
+                     : tool_remedy(load->trouble, target));
     return load->trouble == TAVOLA_ERR_UNKNOWN_OUTCOME ? TOOL_UNAVAILABLE
                                                        : tool_exit_of(load->trouble);
 }

@@ -362,10 +362,15 @@ static tool_exit check_arguments(const tool_run *run)
     const tool_verb *verb = run->verb;
     bool is_too_much = verb->args_max >= 0 && run->arg_count > (size_t)verb->args_max;
     const char *hint = "";
+    size_t i = 0;
 
+    while (i < run->arg_count && (strlen(run->args[i]) != 1 || !strchr("|<>;", run->args[i][0])))
+        i++;
     if (run->arg_count >= (size_t)verb->args_min && !is_too_much)
         return TOOL_OK;
-    if (is_too_much && run->where_count)
+    if (is_too_much && i < run->arg_count)
+        hint = "; pipes and redirection are the work of a shell like bash";
+    else if (is_too_much && run->where_count)
         hint = "; a filter is one argument: put it in quotes";
     else if (is_too_much && (verb->flags & TOOL_BIT(WHERE)))
         hint = "; a filter goes behind --where";

@@ -95,6 +95,30 @@ table delete Piped --yes
             terminal.type(f"{word}\r")
             self.assertEqual(terminal.end()[0], 0)
 
+    @unittest.skipUnless(HAS_EDITOR, "the tool was built without a line editor")
+    def test_what_is_typed_is_utf_8_in_any_locale(self):
+        """It was left out without a word: another entity was asked for."""
+        self.ok("table", "create", "Spoken")
+        key = "Zo\u00eb \u674e\u5c0f\u9f8d \U0001f469"
+        self.ok("insert", "Spoken", key, "1", "Name=spoken of")
+        for number, env in enumerate(({}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX", "LANG": "C"})):
+            with self.subTest(env):
+                terminal = self.terminal("shell", env=env)
+                terminal.read_until("tavola> ")
+                # Typed once, then from the history: behind quit and insert.
+                terminal.type("\x10\x10\x10\r" if number else f"get Spoken '{key}' 1 -o csv\r")
+                terminal.read_until("spoken of\r\n")
+                terminal.type(f"insert Spoken '{key}' new{number}\r")
+                terminal.read_until("ETag")
+                terminal.type("quit\r")
+                self.assertEqual(terminal.end()[0], 0)
+        self.assertEqual(self.ok("keys", "Spoken", key, "new", "-o", "value").split("\n")[0], f"{key}\tnew0")
+
+    def test_a_line_as_it_stands_in_a_document(self):
+        done = self.run_tool("shell", stdin="tavola table list -o json\nquery Spoken | head\ncount Spoken > x\n")
+        self.assertIn("]\n", done.stdout.decode())
+        self.assertEqual(done.stderr.decode().count("pipes and redirection are the work of a shell"), 2)
+
     def test_alone_on_a_terminal_it_is_the_shell(self):
         terminal = self.terminal()
         terminal.read_until(f"at {self.server.table_url}: 'help' lists the commands, 'quit'")

@@ -10,6 +10,7 @@
 #include "complete.h"
 #include "history.h"
 
+#include <locale.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -45,12 +46,14 @@ static tool_exit run_line(const char *line, tavola_client *client, bool *ret_is_
     size_t count = 0;
     char **words = tool_words_split(line, false, &count);
     tool_exit exit = TOOL_OK;
+    bool is_full;
 
     if (!words)
         return tool_refuse("a quote is not closed");
     *ret_is_over = is_end(words, count);
+    is_full = count > 1 && strcmp(words[0], "tavola") == 0; /* as it stands in a document */
     if (count && words[0][0] != '#' && !*ret_is_over)
-        exit = run_words(words, count, client);
+        exit = run_words(words + is_full, count - is_full, client);
     tool_words_free(words, count);
     return exit;
 }
@@ -147,6 +150,9 @@ static void run_editor(tool_run *run, tavola_client *client)
     bool is_over = false;
     char *line;
 
+    /* The editor drops what its locale cannot have; keys and values are UTF-8 whatever that is. */
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        setlocale(LC_CTYPE, "");
     completing = run;
     rl_readline_name = "tavola";
     rl_attempted_completion_function = complete;

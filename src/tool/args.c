@@ -371,7 +371,8 @@ static tool_exit check_arguments(const tool_run *run)
     if (is_too_much && i < run->arg_count)
         hint = "; pipes and redirection are the work of a shell like bash";
     else if (is_too_much && run->where_count)
-        hint = "; a filter is one argument: put it in quotes";
+        hint = tool_filter_marks(run->where[0]) ? "; there are more values than ? in the filter"
+                                                : "; a filter is one argument: put it in quotes";
     else if (is_too_much && (verb->flags & TOOL_BIT(WHERE)))
         hint = "; a filter goes behind --where";
     return tool_refuse("it goes: tavola %s%s%s%s", verb->name, *verb->arguments ? " " : "",

@@ -60,7 +60,7 @@ static const char *meaning_of(tavola_err err)
 {
     switch (err) {
     case TAVOLA_ERR_NOT_FOUND:
-        return "there is no such table, entity, queue or blob";
+        return "there is no such table, entity, queue, container or blob";
     case TAVOLA_ERR_DENIED:
         return "the key or signature does not allow it";
     case TAVOLA_ERR_TIMEOUT:
@@ -127,6 +127,9 @@ tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text)
     if (!was_sent) {
         message = text && *text ? text : *message ? message : meaning_of(err);
         id = NULL;
+    } else if (strncmp(message, "the service answered with", 25) == 0 &&
+               err == TAVOLA_ERR_NOT_FOUND) {
+        message = meaning_of(err); /* the answer to a HEAD has no text */
     }
     tool_text_printf(&line, "%s: %s", *code ? code : tavola_err_name(err),
                      *message ? message : meaning_of(err));

@@ -268,6 +268,9 @@ static tool_exit set_one(tavola_entity *entity, const word *from, bool *had_stdi
     tavola_value value;
     tool_exit exit = read_source(from, had_stdin, &source, &is_file);
 
+    if (!exit && (strcmp(from->name, "PartitionKey") == 0 || strcmp(from->name, "RowKey") == 0))
+        exit = tool_refuse("%s is a key: keys stand before the properties, without a name",
+                           from->name);
     if (exit)
         goto out;
     /* A number in a file ends with a newline. */
@@ -345,6 +348,8 @@ static tool_exit refuse_filter(const char *filter, size_t values)
 {
     size_t quotes = 0;
 
+    if (!filter[strspn(filter, " ")])
+        return tool_refuse("the filter is empty: without --where it is all entities");
     for (const char *at = filter; *at; at++)
         quotes += *at == '\'';
     if (quotes % 2) /* one in a text is doubled */

@@ -117,5 +117,5 @@ class HeatMap(TavolaTest):
             with self.subTest(body), OneAnswer(http(200, body), token=TOKEN) as server:
                 self.fails(1, *self.heat(server), says="does not answer as a tavolad does")
         with OneAnswer(http(404, "there is no such table in this account\n"), token=TOKEN) as server:
-            self.fails(1, *self.heat(server), says="there is no such table")
+            self.fails(3, *self.heat(server), says="there is no such table")
         self.fails(2, "heat", "a&b", "--token-file", str(self.token), says="is not the name of a table")

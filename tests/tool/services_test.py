@@ -20,7 +20,7 @@ class Queues(TavolaTest):
         self.assertEqual(self.lines("queue", "policy", "list", "first"),
                          [{"Id": "p", "Permissions": "r"}])
         self.ok("queue", "delete", "second", "--yes")
-        self.fails(3, "queue", "count", "second", says="QueueNotFound")
+        self.fails(3, "queue", "count", "second", says="QueueNotFound: there is no such")
 
     def test_messages(self):
         self.ok("queue", "create", "work")

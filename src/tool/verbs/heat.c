@@ -378,7 +378,7 @@ static tool_exit ask(tool_run *run, const char *account, tool_answer *ret_answer
                      run->args[0], account, measure_of(run), grain, ROWS);
     exit = tool_server_ask(run, "GET", path.at, 200, ret_answer);
     tool_text_done(&path);
-    return exit;
+    return exit && ret_answer->status == 404 ? TOOL_NOT_FOUND : exit;
 }
 
 static tool_exit show(tool_run *run, const tool_admin *admin, tool_json answer)

@@ -21,7 +21,7 @@ static void on_page(void *user, tavola_op *op)
     tavola_page *page = tavola_op_take_page(op);
     tavola_op *next;
 
-    check_call(tavola_op_err(op), tavola_op_call(op), "page");
+    CHECK(tavola_op_err(op));
     w->pages++;
     w->entities += tavola_page_count(page);
     if (tavola_page_token(page))

@@ -20,7 +20,7 @@ static void show(tavola_table *table, tavola_crypto *crypto, const char *who)
     tavola_value value;
 
     tavola_call_set_crypto(call, crypto);
-    check_call(tavola_get(table, "Sales", "000223", call, &entity), call, "get");
+    CHECK(tavola_get(table, "Sales", "000223", call, &entity));
     if (!tavola_entity_get(entity, "Email", &value))
         printf("%s: no Email\n", who);
     else if (value.type == TAVOLA_STRING)
@@ -36,14 +36,15 @@ int main(int argc, char **argv)
     static const uint8_t key[32] = "of a key store, not of the code";
     tavola_client *client = example_client(argc, argv);
     tavola_table *employees = example_table(client, "ExampleEncryption");
-    tavola_crypto *crypto = tavola_crypto_new_aes("local:key1", key);
+    tavola_crypto *crypto = NULL;
     tavola_call *call = tavola_call_new();
     tavola_entity *employee =
         example_employee("Sales", "000223", "Jon", "Jones", 36, "jonesj@contoso.com");
 
+    CHECK(tavola_crypto_new_aes("local:key1", key, sizeof key, &crypto));
     tavola_crypto_set_properties(crypto, is_secret, NULL);
     tavola_call_set_crypto(call, crypto);
-    check_call(tavola_insert(employees, employee, call), call, "insert");
+    CHECK(tavola_insert(employees, employee, call));
     show(employees, NULL, "without the key");
     show(employees, crypto, "with the key");
 

@@ -38,20 +38,19 @@ int main(int argc, char **argv)
                 .archive = example_table(client, "ExampleArchive"),
                 .failures = 1};
     tavola_worker *worker = NULL;
-    tavola_queue *queue = NULL;
+    tavola_queue *queue = NULL, *poison = NULL;
 
     example_insert(t.current,
                    example_employee("Sales", "456", "Jon", "Jones", 66, "jonesj@contoso.com"));
 
-    CHECK(tavola_worker_open(client, "example-archive", "example-archive-poison", 5,
-                             archive_employee, &t, NULL, &worker));
-    tavola_worker_set_hidden_s(worker, 1);
-
     CHECK(tavola_queue_open(client, "example-archive", &queue));
     CHECK(tavola_queue_create_if_absent(queue, NULL));
-    tavola_queue_close(queue);
-    CHECK(tavola_enqueue(client, "example-archive", "456", NULL)); /* step 1 */
-    while (tavola_worker_done(worker) == 0) /* a message whose job failed comes back */
+    CHECK(tavola_queue_open(client, "example-archive-poison", &poison));
+    CHECK(tavola_worker_open(queue, poison, 5, archive_employee, &t, NULL, &worker));
+    tavola_worker_set_hidden_s(worker, 1);
+
+    CHECK(tavola_enqueue(queue, "456", NULL)); /* step 1 */
+    while (tavola_worker_done(worker) == 0)    /* a message whose job failed comes back */
         CHECK(tavola_worker_run(worker, 100));
     printf("current: %s, archive: %s\n", has(t.current, "456") ? "yes" : "no",
            has(t.archive, "456") ? "yes" : "no");
@@ -60,11 +59,10 @@ int main(int argc, char **argv)
            tavola_worker_poisoned(worker));
 
     tavola_worker_close(worker);
-    for (int i = 0; i < 2; i++) {
-        CHECK(tavola_queue_open(client, i ? "example-archive-poison" : "example-archive", &queue));
-        CHECK(tavola_queue_delete_if_present(queue, NULL));
-        tavola_queue_close(queue);
-    }
+    CHECK(tavola_queue_delete(queue, NULL));
+    CHECK(tavola_queue_delete_if_present(poison, NULL));
+    tavola_queue_close(queue);
+    tavola_queue_close(poison);
     example_table_end(t.current);
     example_table_end(t.archive);
     tavola_client_close(client);

@@ -17,28 +17,23 @@
 #include <tavola.h>
 
 /* End the program with one line when something failed. */
-static inline void check_call(tavola_err err, const tavola_call *call, const char *what)
+static inline void check(tavola_err err, const char *what)
 {
     if (err == TAVOLA_OK)
         return;
-    fprintf(stderr, "%s: %s %s %s\n", what, tavola_err_name(err), tavola_call_code(call),
-            tavola_call_message(call));
+    fprintf(stderr, "%s: %s %s\n", what, tavola_err_name(err), tavola_error_text(err));
     exit(1);
 }
 
-#define CHECK(expression) check_call((expression), NULL, #expression)
+#define CHECK(expression) check((expression), #expression)
 
 static inline tavola_client *example_client(int argc, char **argv)
 {
     const char *connection = argc > 1 ? argv[1] : getenv("AZURE_STORAGE_CONNECTION_STRING");
     tavola_client *client = NULL;
-    char *why = NULL;
 
-    if (tavola_client_open(connection ? connection : "UseDevelopmentStorage=true", NULL, &client,
-                           &why) != TAVOLA_OK) {
-        fprintf(stderr, "%s\n", why ? why : "no memory");
-        exit(1);
-    }
+    CHECK(
+        tavola_client_open(connection ? connection : "UseDevelopmentStorage=true", NULL, &client));
     return client;
 }
 
@@ -90,7 +85,7 @@ static inline void example_plan(tavola_table *table, tavola_filter *filter)
     tavola_call *call = tavola_call_new();
     tavola_page *page = NULL;
 
-    check_call(tavola_query_page(table, query, NULL, call, &page), call, text);
+    check(tavola_query_page(table, query, NULL, call, &page), text);
     printf("%s\n  -> %s\n", text, tavola_call_plan(call) ? tavola_call_plan(call) : plan);
     tavola_page_free(page);
     tavola_call_free(call);

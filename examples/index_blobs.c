@@ -7,8 +7,8 @@
 #include "example.h"
 
 typedef struct company {
-    tavola_client *client;
     tavola_table *employees;
+    tavola_container *names;
 } company;
 
 /* The message is "id"; may be done any number of times. */
@@ -26,7 +26,7 @@ static tavola_err index_employee(void *user, const char *message, uint32_t deque
         return err;
 
     tavola_entity_get_string(employee, "LastName", &last);
-    err = tavola_list_blob_add(c->client, "example-index", last, message, NULL);
+    err = tavola_list_blob_add(c->names, last, message, NULL);
     tavola_entity_free(employee);
     return err;
 }
@@ -45,30 +45,29 @@ static tavola_err hire(void *user, const char *message, uint32_t dequeue_count)
 
 int main(int argc, char **argv)
 {
-    company c = {.client = example_client(argc, argv)};
-    tavola_container *container = NULL;
+    tavola_client *client = example_client(argc, argv);
+    company c = {.employees = example_table(client, "ExampleIndexBlobs")};
     tavola_queue *queue = NULL;
     tavola_names *ids = NULL;
 
-    c.employees = example_table(c.client, "ExampleIndexBlobs");
-    CHECK(tavola_container_open(c.client, "example-index", &container));
-    CHECK(tavola_container_create_if_absent(container, NULL));
-    CHECK(tavola_queue_open(c.client, "example-index", &queue));
+    CHECK(tavola_container_open(client, "example-index", &c.names));
+    CHECK(tavola_container_create_if_absent(c.names, NULL));
+    CHECK(tavola_queue_open(client, "example-index", &queue));
     CHECK(tavola_queue_create_if_absent(queue, NULL));
 
-    CHECK(tavola_eventually(c.client, "example-index", "000223", 0, hire, &c, NULL));
-    CHECK(tavola_eventually(c.client, "example-index", "000152", 0, hire, &c, NULL));
+    CHECK(tavola_eventually(queue, "000223", 0, hire, &c, NULL));
+    CHECK(tavola_eventually(queue, "000152", 0, hire, &c, NULL));
 
-    CHECK(tavola_list_blob_get(c.client, "example-index", "Jones", NULL, &ids));
+    CHECK(tavola_list_blob_get(c.names, "Jones", NULL, &ids));
     for (size_t i = 0; i < tavola_names_count(ids); i++)
         printf("Jones: %s\n", tavola_names_at(ids, i));
     tavola_names_free(ids);
 
     CHECK(tavola_queue_delete(queue, NULL));
     tavola_queue_close(queue);
-    CHECK(tavola_container_delete(container, NULL));
-    tavola_container_close(container);
+    CHECK(tavola_container_delete(c.names, NULL));
+    tavola_container_close(c.names);
     example_table_end(c.employees);
-    tavola_client_close(c.client);
+    tavola_client_close(client);
     return 0;
 }

@@ -41,9 +41,9 @@ int main(int argc, char **argv)
 
     CHECK(tavola_queue_open(client, "example-index-table", &queue));
     CHECK(tavola_queue_create_if_absent(queue, NULL));
-    CHECK(tavola_eventually(client, "example-index-table", "Sales/000223", 0, hire, &c, NULL));
-    CHECK(tavola_eventually(client, "example-index-table", "Finance/000456", 0, hire, &c, NULL));
-    CHECK(tavola_eventually(client, "example-index-table", "Sales/000223", 0, hire, &c, NULL));
+    CHECK(tavola_eventually(queue, "Sales/000223", 0, hire, &c, NULL));
+    CHECK(tavola_eventually(queue, "Finance/000456", 0, hire, &c, NULL));
+    CHECK(tavola_eventually(queue, "Sales/000223", 0, hire, &c, NULL));
 
     CHECK(tavola_list_get(c.last_names, "Jones", "Employees", "EmployeeIDs", NULL, &ids));
     for (size_t i = 0; i < tavola_names_count(ids); i++)

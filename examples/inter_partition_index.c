@@ -45,8 +45,7 @@ int main(int argc, char **argv)
     CHECK(tavola_indexed_open(table, &by_email, 1, &inter, NULL, &employees));
 
     /* Runs somewhere, all the time. */
-    CHECK(tavola_worker_open(client, tavola_queue_name(inter.queue), NULL, 0, tavola_indexed_job,
-                             employees, NULL, &worker));
+    CHECK(tavola_worker_open(inter.queue, NULL, 0, tavola_indexed_job, employees, NULL, &worker));
 
     CHECK(tavola_indexed_put(employees, jones, NULL));
     find(employees, "jonesj@contoso.com");

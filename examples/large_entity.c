@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     CHECK(tavola_container_create_if_absent(photos, NULL));
 
     memset(photo, 'x', PHOTO_BYTES);
-    CHECK(tavola_large_put(employees, jones, "example-photos", "Photo", photo, PHOTO_BYTES, NULL));
+    CHECK(tavola_large_put(employees, jones, "Photo", photos, photo, PHOTO_BYTES, NULL));
     tavola_entity_free(jones);
 
     jones = NULL;

@@ -19,8 +19,7 @@ int main(int argc, char **argv)
         char line[32];
         int len = snprintf(line, sizeof line, "login %d\n", i);
 
-        CHECK(tavola_log_blob_append(client, "example-logs", "web", nine + i / 3 * hour, line,
-                                     (size_t)len, NULL));
+        CHECK(tavola_log_blob_append(logs, "web", nine + i / 3 * hour, line, (size_t)len, NULL));
     }
 
     CHECK(tavola_blob_list(logs, "web/", NULL, 0, NULL, NULL, &blobs));

@@ -13,7 +13,7 @@ static tavola_client *guest(const char *endpoint, const char *sas)
     tavola_client *client = NULL;
 
     snprintf(connection, size, "TableEndpoint=%s;SharedAccessSignature=%s", endpoint, sas);
-    CHECK(tavola_client_open(connection, NULL, &client, NULL));
+    CHECK(tavola_client_open(connection, NULL, &client));
     free(connection);
     return client;
 }

@@ -22,7 +22,7 @@ static void on_upsert(void *user, tavola_op *op)
 {
     int *done = user;
 
-    check_call(tavola_op_err(op), tavola_op_call(op), "upsert");
+    CHECK(tavola_op_err(op));
     (*done)++;
     tavola_op_free(op);
 }

@@ -6,7 +6,7 @@
  *     tavola_table *people = NULL;
  *     tavola_entity *ada = NULL;
  *
- *     if (tavola_client_open("UseDevelopmentStorage=true", NULL, &client, NULL) == TAVOLA_OK &&
+ *     if (tavola_client_open("UseDevelopmentStorage=true", NULL, &client) == TAVOLA_OK &&
  *         tavola_table_open(client, "People", &people) == TAVOLA_OK &&
  *         tavola_get(people, "Sales", "000223", NULL, &ada) == TAVOLA_OK)
  *         printf("%s\n", tavola_entity_etag(ada));
@@ -114,6 +114,8 @@ TAVOLA_API const char *tavola_err_name(tavola_err err); /* "NOT_FOUND" */
  * this thread; no call is needed for it.
  */
 TAVOLA_API const char *tavola_error_text(tavola_err err);
+/* For functions that return NULL or -1: the error of what has failed last in this thread. */
+TAVOLA_API tavola_err tavola_last_error(void);
 
 /*
  * Where the library takes its memory.  Before anything else, once, with no other thread in the
@@ -177,11 +179,10 @@ enum { TAVOLA_LOG_WARN = 1, TAVOLA_LOG_INFO = 2, TAVOLA_LOG_DEBUG = 3 }; /* leve
  * Open a client.  Nothing is sent yet.  The connection string is Azure's: UseDevelopmentStorage,
  * DevelopmentStorageProxyUri, DefaultEndpointsProtocol, AccountName, AccountKey, TableEndpoint,
  * QueueEndpoint, BlobEndpoint and their Secondary twins, EndpointSuffix, SharedAccessSignature.
- * INVALID with one line for people in *reterr_text (free it; may be NULL) when it cannot be used.
  */
 TAVOLA_USE tavola_err tavola_client_open(const char *connection_string,
                                          const tavola_client_options *options,
-                                         tavola_client **ret_client, char **reterr_text);
+                                         tavola_client **ret_client);
 /*
  * Started operations that are not done end as those that are cancelled, and `done` is called, here,
  * for all that were not polled.  Nothing can be started any more, not through its tables either.
@@ -785,17 +786,21 @@ typedef bool (*tavola_encrypt_fn)(void *user, const char *partition_key, const c
 /* The crypto whose own key unwraps what names this key id; NULL: unknown.  It stays yours. */
 typedef tavola_crypto *(*tavola_resolve_fn)(void *user, const char *kid);
 
-/* NULL when an argument cannot be used, or memory is short.  The key must outlive the crypto. */
-TAVOLA_API tavola_crypto *tavola_crypto_new(const tavola_key_ops *ops, void *key);
-/* A key of 32 bytes: A256KW.  All bytes are copied, and wiped when the crypto is freed. */
-TAVOLA_API tavola_crypto *tavola_crypto_new_aes(const char *kid, const uint8_t kek[32]);
-/* A key of 16, 24 or 32 bytes: A128KW, A192KW, A256KW. */
-TAVOLA_API tavola_crypto *tavola_crypto_new_aes_size(const char *kid, const void *kek, size_t size);
+/* The key must outlive the crypto. */
+TAVOLA_USE tavola_err tavola_crypto_new(const tavola_key_ops *ops, void *key,
+                                        tavola_crypto **ret_crypto);
+/*
+ * A key of 16, 24 or 32 bytes: A128KW, A192KW, A256KW.  It is copied, and wiped when the crypto is
+ * freed.
+ */
+TAVOLA_USE tavola_err tavola_crypto_new_aes(const char *kid, const void *kek, size_t size,
+                                            tavola_crypto **ret_crypto);
 /*
  * RSA-OAEP (SHA-1) with a key in PEM, not protected by a password, of at most 8,192 bits.  A public
  * key can only write.  Note that whoever has the public key can make entities that decrypt well.
  */
-TAVOLA_API tavola_crypto *tavola_crypto_new_rsa(const char *kid, const char *pem, size_t size);
+TAVOLA_USE tavola_err tavola_crypto_new_rsa(const char *kid, const char *pem, size_t size,
+                                            tavola_crypto **ret_crypto);
 /* Asked for the key ids that are not that of the crypto's own key.  Reading and rewrapping. */
 TAVOLA_API void tavola_crypto_set_resolver(tavola_crypto *crypto, tavola_resolve_fn resolve,
                                            void *user);
@@ -1082,14 +1087,14 @@ typedef struct tavola_index {
  * comes back, a worker whose job is tavola_indexed_job makes the copies equal to the entity,
  * whatever that is by then.  Until then a copy may be missing or old, never for ever; an older
  * writer never overwrites the copy of a newer one.  (Only a program that is halted for longer than
- * hide_ms before it writes the entity, and dies right after, can leave copies that the next put, or
+ * hidden_s before it writes the entity, and dies right after, can leave copies that the next put, or
  * a repair, must fix.)
  */
 typedef struct tavola_inter_partition {
     size_t struct_size;
     tavola_queue *queue;  /* exists, and has no other messages */
     tavola_table *copies; /* NULL: the table of the entities */
-    uint32_t hide_ms;     /* 0: 30 s; how long after a death a worker sees the message */
+    uint32_t hidden_s;    /* 0: 30; how long after a death a worker sees the message */
 } tavola_inter_partition;
 
 typedef struct tavola_indexed tavola_indexed; /* a table with its indexes; any thread */
@@ -1182,17 +1187,16 @@ typedef tavola_err (*tavola_job_fn)(void *user, const char *message, uint32_t de
  */
 TAVOLA_USE tavola_err tavola_indexed_job(void *user, const char *message, uint32_t dequeue_count);
 /* Leave it to a worker: 1 queue request.  UNKNOWN_OUTCOME: the message may be there. */
-TAVOLA_USE tavola_err tavola_enqueue(tavola_client *client, const char *queue, const char *message,
-                                     tavola_call *call);
+TAVOLA_USE tavola_err tavola_enqueue(tavola_queue *queue, const char *message, tavola_call *call);
 /*
  * Do it now, and leave it to a worker if this program dies: puts the message, hidden for `hidden_s`
  * (0: 30) and as long as the job runs, runs the job, deletes the message if the job returned OK.
  * Any other result is returned and the message stays for a worker.  2 queue requests, and one more
  * for each third of hidden_s.
  */
-TAVOLA_USE tavola_err tavola_eventually(tavola_client *client, const char *queue,
-                                        const char *message, uint32_t hidden_s, tavola_job_fn job,
-                                        void *user, tavola_call *call);
+TAVOLA_USE tavola_err tavola_eventually(tavola_queue *queue, const char *message,
+                                        uint32_t hidden_s, tavola_job_fn job, void *user,
+                                        tavola_call *call);
 /*
  * A worker: takes messages one by one, runs the job, deletes the message last: every message is
  * worked on at least once.  While the job runs its message is kept hidden, however long it takes; a
@@ -1202,10 +1206,9 @@ TAVOLA_USE tavola_err tavola_eventually(tavola_client *client, const char *queue
  * The options of the call are for each request, and are copied.
  */
 typedef struct tavola_worker tavola_worker;
-TAVOLA_USE tavola_err tavola_worker_open(tavola_client *client, const char *queue,
-                                         const char *poison_queue, uint32_t dequeue_max,
-                                         tavola_job_fn job, void *user, tavola_call *call,
-                                         tavola_worker **ret_worker);
+TAVOLA_USE tavola_err tavola_worker_open(tavola_queue *queue, tavola_queue *poison_queue,
+                                         uint32_t dequeue_max, tavola_job_fn job, void *user,
+                                         tavola_call *call, tavola_worker **ret_worker);
 /* How many seconds a message is hidden at a time (0: 30); extended at a third of it. */
 TAVOLA_API void tavola_worker_set_hidden_s(tavola_worker *worker, uint32_t hidden_s);
 /*
@@ -1257,14 +1260,12 @@ TAVOLA_USE tavola_err tavola_list_get(tavola_table *table, const char *partition
                                       const char *row_key, const char *property, tavola_call *call,
                                       tavola_names **ret_items);
 /* Option 1, in a blob, up to 256 MiB: 1 read + 1 conditional write; retried like the others. */
-TAVOLA_USE tavola_err tavola_list_blob_add(tavola_client *client, const char *container,
-                                           const char *blob, const char *item, tavola_call *call);
-TAVOLA_USE tavola_err tavola_list_blob_remove(tavola_client *client, const char *container,
-                                              const char *blob, const char *item,
-                                              tavola_call *call);
-TAVOLA_USE tavola_err tavola_list_blob_get(tavola_client *client, const char *container,
-                                           const char *blob, tavola_call *call,
-                                           tavola_names **ret_items);
+TAVOLA_USE tavola_err tavola_list_blob_add(tavola_container *container, const char *blob,
+                                           const char *item, tavola_call *call);
+TAVOLA_USE tavola_err tavola_list_blob_remove(tavola_container *container, const char *blob,
+                                              const char *item, tavola_call *call);
+TAVOLA_USE tavola_err tavola_list_blob_get(tavola_container *container, const char *blob,
+                                           tavola_call *call, tavola_names **ret_items);
 
 /*
  * Join in the client: many point reads at once, `in_flight_max` of them (0: 16).  ret_entities[i]
@@ -1346,7 +1347,7 @@ TAVOLA_USE tavola_err tavola_wide_delete(tavola_table *table, const char *partit
  * ret_count may be NULL.
  */
 TAVOLA_USE tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity,
-                                       const char *container, const char *property,
+                                       const char *property, tavola_container *container,
                                        const void *data, size_t size, tavola_call *call);
 TAVOLA_USE tavola_err tavola_large_get(tavola_table *table, const tavola_entity *entity,
                                        const char *property, tavola_call *call, void **ret_data,
@@ -1354,8 +1355,8 @@ TAVOLA_USE tavola_err tavola_large_get(tavola_table *table, const tavola_entity 
 TAVOLA_USE tavola_err tavola_large_delete(tavola_table *table, const char *partition_key,
                                           const char *row_key, const char *property,
                                           tavola_call *call);
-TAVOLA_USE tavola_err tavola_large_sweep(tavola_table *table, const char *container,
-                                         const char *property, tavola_ticks older_than,
+TAVOLA_USE tavola_err tavola_large_sweep(tavola_table *table, const char *property,
+                                         tavola_container *container, tavola_ticks older_than,
                                          tavola_call *call, uint64_t *ret_count);
 
 /*
@@ -1376,9 +1377,9 @@ TAVOLA_USE tavola_err tavola_scan_open_spread(tavola_table *table, const tavola_
  * that has its 50,000 blocks to HH_1.log...; 2 requests, 2 more for the first of an hour.  An
  * append is made once or not at all; when it is not known which, it is found out by reading.
  */
-TAVOLA_USE tavola_err tavola_log_blob_append(tavola_client *client, const char *container,
-                                             const char *stem, tavola_ticks when, const void *data,
-                                             size_t size, tavola_call *call);
+TAVOLA_USE tavola_err tavola_log_blob_append(tavola_container *container, const char *stem,
+                                             tavola_ticks when, const void *data, size_t size,
+                                             tavola_call *call);
 
 #ifdef __cplusplus
 }

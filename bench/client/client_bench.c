@@ -184,14 +184,13 @@ int main(int argc, char **argv)
 {
     tavola_client_options options = {.struct_size = sizeof options, .connections_max = 64};
     const char *what = argc > 3 ? argv[2] : "";
-    char *why = NULL;
     bench b = {0};
 
     if (argc < 4) {
         fprintf(stderr, "usage: client_bench CONNECTION fill|reads|gets|scan TABLE ...\n");
         return 2;
     }
-    must(tavola_client_open(argv[1], &options, &b.client, &why), "open");
+    must(tavola_client_open(argv[1], &options, &b.client), "open");
     must(tavola_table_open(b.client, argv[3], &b.table), "table");
     if (strcmp(what, "fill") == 0 && argc == 5) {
         must(tavola_table_create_if_absent(b.table, NULL), "create");

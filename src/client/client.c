@@ -27,14 +27,6 @@ enum {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* Give the application its one line, if it wants one and there is memory for it. */
-static tavola_err refuse(char **reterr_text, tavola_err err, const char *text)
-{
-    if (reterr_text)
-        *reterr_text = tvc_dup_text(text);
-    return tvc_refuse(err, "%s", text);
-}
-
 static void set_default(uint32_t *option, uint32_t value)
 {
     if (*option == 0)
@@ -49,14 +41,13 @@ static bool dup_option(const char **option)
     return *option != NULL;
 }
 
-static tavola_err take_options(tavola_client *client, const tavola_client_options *given,
-                               char **reterr_text)
+static tavola_err take_options(tavola_client *client, const tavola_client_options *given)
 {
     tavola_client_options *options = &client->options;
 
     if (given) {
         if (given->struct_size < sizeof given->struct_size)
-            return refuse(reterr_text, TAVOLA_ERR_INVALID, "struct_size of the options is not set");
+            return tvc_refuse(TAVOLA_ERR_INVALID, "struct_size of the options is not set");
         memcpy(options, given,
                given->struct_size < sizeof *options ? given->struct_size : sizeof *options);
     }
@@ -83,14 +74,15 @@ static tavola_err take_options(tavola_client *client, const tavola_client_option
         return TAVOLA_ERR_NO_MEMORY;
 
     if (options->application && !tv_slice_is_printable(tv_slice_of(options->application)))
-        return refuse(reterr_text, TAVOLA_ERR_INVALID,
-                      "the name of the application has characters other than printable ASCII");
+        return tvc_refuse(TAVOLA_ERR_INVALID,
+                          "the name of the application has characters other than printable ASCII");
     if (options->token == NULL)
         return TAVOLA_OK;
 
     if (options->secondary_reads)
-        return refuse(reterr_text, TAVOLA_ERR_INVALID,
-                      "bearer tokens are not sent to secondaries: secondary_reads excludes them");
+        return tvc_refuse(
+            TAVOLA_ERR_INVALID,
+            "bearer tokens are not sent to secondaries: secondary_reads excludes them");
     client->bearers = tvc_bearers_new(client);
     return client->bearers ? TAVOLA_OK : TAVOLA_ERR_NO_MEMORY;
 }
@@ -110,7 +102,7 @@ static tavola_err make_user_agent(tavola_client *client)
 }
 
 static tavola_err open_endpoint(const tavola_client *client, const char *url,
-                                tvc_endpoint **ret_endpoint, char **reterr_text)
+                                tvc_endpoint **ret_endpoint)
 {
     tvc_net_options options = {
         .connect_timeout_ms = client->options.connect_timeout_ms,
@@ -125,35 +117,32 @@ static tavola_err open_endpoint(const tavola_client *client, const char *url,
 
     tavola_err err = tvc_endpoint_open(url, &options, ret_endpoint, &why);
 
-    return err && why ? refuse(reterr_text, err, why) : err;
+    return err && why ? tvc_refuse(err, "%s", why) : err;
 }
 
-static tavola_err open_endpoints(tavola_client *client, const tvc_connection *connection,
-                                 char **reterr_text)
+static tavola_err open_endpoints(tavola_client *client, const tvc_connection *connection)
 {
     for (int i = 0; i < TVC_SERVICES; i++) {
-        tavola_err err =
-            open_endpoint(client, connection->primary[i], &client->primary[i], reterr_text);
+        tavola_err err = open_endpoint(client, connection->primary[i], &client->primary[i]);
 
         if (err == TAVOLA_OK && client->options.secondary_reads)
-            err =
-                open_endpoint(client, connection->secondary[i], &client->secondary[i], reterr_text);
+            err = open_endpoint(client, connection->secondary[i], &client->secondary[i]);
         if (err)
             return err;
         if (client->bearers && client->primary[i] && !tvc_endpoint_is_https(client->primary[i]))
-            return refuse(reterr_text, TAVOLA_ERR_INVALID,
-                          "bearer tokens are sent over https alone, and an endpoint is http");
+            return tvc_refuse(TAVOLA_ERR_INVALID,
+                              "bearer tokens are sent over https alone, and an endpoint is http");
     }
     return TAVOLA_OK;
 }
 
 static tavola_err open_client(tavola_client *client, const char *connection_string,
-                              const tavola_client_options *options, char **reterr_text)
+                              const tavola_client_options *options)
 {
     tvc_connection connection = {0};
     tavola_err err;
 
-    err = take_options(client, options, reterr_text);
+    err = take_options(client, options);
     if (err)
         return err;
 
@@ -161,14 +150,13 @@ static tavola_err open_client(tavola_client *client, const char *connection_stri
     if (err)
         return err;
 
-    err =
-        tvc_connection_parse(connection_string, client->bearers != NULL, &connection, reterr_text);
+    err = tvc_connection_parse(connection_string, client->bearers != NULL, &connection);
     if (err)
         return err;
 
     client->credentials = connection.credentials;
     connection.credentials = (tvc_credentials){0};
-    err = open_endpoints(client, &connection, reterr_text);
+    err = open_endpoints(client, &connection);
     for (int i = 0; i < TVC_SERVICES; i++) {
         client->urls[i] = connection.primary[i];
         client->secondary_urls[i] = connection.secondary[i];
@@ -179,14 +167,12 @@ static tavola_err open_client(tavola_client *client, const char *connection_stri
 }
 
 tavola_err tavola_client_open(const char *connection_string, const tavola_client_options *options,
-                              tavola_client **ret_client, char **reterr_text)
+                              tavola_client **ret_client)
 {
-    if (reterr_text)
-        *reterr_text = NULL;
     if (ret_client == NULL)
-        return refuse(reterr_text, TAVOLA_ERR_INVALID, "there is no place for the client");
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no place for the client");
     if (connection_string == NULL)
-        return refuse(reterr_text, TAVOLA_ERR_INVALID, "there is no connection string");
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no connection string");
 
     tavola_client *client = tvc_zalloc(sizeof *client);
 
@@ -196,7 +182,7 @@ tavola_err tavola_client_open(const char *connection_string, const tavola_client
     pthread_mutex_init(&client->lock, NULL);
     atomic_store(&client->references, 1);
 
-    tavola_err err = open_client(client, connection_string, options, reterr_text);
+    tavola_err err = open_client(client, connection_string, options);
 
     if (err) {
         tvc_client_unref(client);
@@ -209,8 +195,6 @@ tavola_err tavola_client_open(const char *connection_string, const tavola_client
 tavola_err tvc_client_open_secondary(tavola_client *client, tv_service_kind service,
                                      tavola_call *call, tvc_endpoint **ret_endpoint)
 {
-    char *why = NULL;
-
     if (client->secondary_urls[service] == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
                                "the secondary endpoint of this service is not known");
@@ -218,12 +202,9 @@ tavola_err tvc_client_open_secondary(tavola_client *client, tv_service_kind serv
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
                                "bearer tokens are not sent to secondaries");
 
-    tavola_err err = open_endpoint(client, client->secondary_urls[service], ret_endpoint, &why);
+    tavola_err err = open_endpoint(client, client->secondary_urls[service], ret_endpoint);
 
-    if (err)
-        tvc_call_refuse(call, err, "%s", why ? why : "there is no memory");
-    tavola_free(why);
-    return err;
+    return err ? tvc_call_refuse(call, err, "%s", tavola_error_text(err)) : TAVOLA_OK;
 }
 
 /* ---- closing -------------------------------------------------------------------------------- */

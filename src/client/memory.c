@@ -4,6 +4,8 @@
 #include <openssl/crypto.h>
 #include <stdlib.h>
 
+#include "client/why.h"
+
 static struct {
     void *(*alloc)(size_t);
     void *(*resize)(void *, size_t);
@@ -23,9 +25,17 @@ void tavola_free(void *memory)
     tvc_release(memory);
 }
 
+/* Whatever comes of it, it is the last that has failed. */
+static void *check_memory(void *memory)
+{
+    if (memory == NULL)
+        (void)tvc_refuse(TAVOLA_ERR_NO_MEMORY, "there is no memory");
+    return memory;
+}
+
 void *tvc_alloc(size_t size)
 {
-    return functions.alloc(size ? size : 1);
+    return check_memory(functions.alloc(size ? size : 1));
 }
 
 void *tvc_zalloc(size_t size)
@@ -44,7 +54,7 @@ void *tvc_calloc(size_t count, size_t size)
 
 void *tvc_resize(void *old, size_t size)
 {
-    return functions.resize(old, size ? size : 1);
+    return check_memory(functions.resize(old, size ? size : 1));
 }
 
 void tvc_release(void *memory)

@@ -72,6 +72,11 @@ static const char *text_of(tavola_err err)
     return "this is not an error of the library";
 }
 
+tavola_err tavola_last_error(void)
+{
+    return last.err;
+}
+
 const char *tavola_error_text(tavola_err err)
 {
     return last.err == err && last.text[0] ? last.text : text_of(err);

@@ -214,7 +214,6 @@ static tool_exit open_client(tool_run *run, size_t nth)
         .struct_size = sizeof options, .application = "tavola-tool", .absent_is_final = true};
     tool_text string = {0};
     int64_t timeout_s = 0;
-    char *text = NULL;
     tool_exit exit = tool_number_of(run, TOOL_FLAG_TIMEOUT, 1, 86400, &timeout_s);
 
     if (!exit)
@@ -226,9 +225,11 @@ static tool_exit open_client(tool_run *run, size_t nth)
     if (tool_has(run, TOOL_FLAG_VERBOSE))
         options.log = tell_request;
     options.total_timeout_ms = (uint32_t)timeout_s * 1000;
-    if (tavola_client_open(string.at, &options, &run->clients[nth], &text) != TAVOLA_OK)
-        exit = tool_refuse("the connection string cannot be used: %s", text ? text : "no memory");
-    tavola_free(text);
+
+    tavola_err err = tavola_client_open(string.at, &options, &run->clients[nth]);
+
+    if (err)
+        exit = tool_refuse("the connection string cannot be used: %s", tavola_error_text(err));
 
 out:
     wipe(&string);

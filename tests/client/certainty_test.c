@@ -33,7 +33,7 @@ static side open_side(uint32_t attempt_timeout_ms)
                                      .retry_delay_max_ms = 20};
     side opened = {0};
 
-    CHECK_OK(tavola_client_open(fault_proxies.connection, &options, &opened.client, NULL));
+    CHECK_OK(tavola_client_open(fault_proxies.connection, &options, &opened.client));
     CHECK_OK(tavola_table_open(opened.client, tavola_table_name(t.table), &opened.table));
     return opened;
 }

@@ -67,11 +67,6 @@ static inline uint32_t hidden_s(void)
     return has_clock() ? 600 : 1;
 }
 
-static inline uint32_t hidden_ms(void)
-{
-    return hidden_s() * 1000;
-}
-
 /* What is hidden for hidden_s() is to be seen after this. */
 static inline void pass_hidden(void)
 {

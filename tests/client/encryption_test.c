@@ -9,7 +9,7 @@ static tavola_crypto *new_crypto(const char *kid, uint8_t seed)
     uint8_t kek[32];
 
     memset(kek, seed, sizeof kek);
-    return tavola_crypto_new_aes(kid, kek);
+    return new_aes(kid, kek);
 }
 
 /* Properties whose names begin with S are secret. */
@@ -621,7 +621,7 @@ TEST(a_rotation_keeps_who_wrote_an_entity)
         "\\\"Algorithm\\\":\\\"A256KW\\\"},\\\"EncryptionAgent\\\":{\\\"Protocol\\\":\\\"1.0\\\","
         "\\\"EncryptionAlgorithm\\\":\\\"AES_CBC_256\\\"},\\\"ContentEncryptionIV\\\":"
         "\\\"8st/uXffG+6DxBhw4D1URw==\\\"}\"}";
-    tavola_crypto *old = tavola_crypto_new_aes("key1", kek);
+    tavola_crypto *old = new_aes("key1", kek);
     key_ring ring = {.kid = "key1", .crypto = old};
     tavola_crypto *new = rotated_crypto(&ring);
     tavola_entity *entity = NULL, *got = NULL;

@@ -114,10 +114,8 @@ static inline bool is_azurite(void)
 static inline tavola_client *open_client(void)
 {
     tavola_client *client = NULL;
-    char *why = NULL;
 
-    if (tavola_client_open(connection_string(), NULL, &client, &why) != TAVOLA_OK)
-        CHECK_FAIL("the client does not open: %s", why ? why : "");
+    CHECK_OK(tavola_client_open(connection_string(), NULL, &client));
     return client;
 }
 
@@ -211,6 +209,15 @@ __attribute__((constructor)) static void choose_case(void)
 {
     if (getenv("TAVOLA_TEST"))
         cmocka_set_test_filter(getenv("TAVOLA_TEST"));
+}
+
+/* A key of 32 bytes. */
+static inline tavola_crypto *new_aes(const char *kid, const void *kek)
+{
+    tavola_crypto *crypto = NULL;
+
+    CHECK_OK(tavola_crypto_new_aes(kid, kek, 32, &crypto));
+    return crypto;
 }
 
 #endif

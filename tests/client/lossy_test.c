@@ -42,7 +42,7 @@ static int open_lossy(void **state)
         .struct_size = sizeof options, .retry_max = 12, .retry_delay_ms = 1, .proxy = ""};
     int code = open_live(state);
 
-    CHECK_OK(tavola_client_open(fault_proxies.connection, &options, &client, NULL));
+    CHECK_OK(tavola_client_open(fault_proxies.connection, &options, &client));
     CHECK_OK(tavola_table_open(client, tavola_table_name(t.table), &table));
     return code;
 }

@@ -27,7 +27,7 @@ static char table_name[63];
 static inline bool open_run(run_state *run)
 {
     *run = (run_state){0};
-    return tavola_client_open(connection_string(), NULL, &run->client, NULL) == TAVOLA_OK &&
+    return tavola_client_open(connection_string(), NULL, &run->client) == TAVOLA_OK &&
            tavola_table_open(run->client, table_name, &run->table) == TAVOLA_OK;
 }
 

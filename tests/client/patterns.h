@@ -49,6 +49,23 @@ static inline tavola_table *table_on(tavola_client *client)
     return table;
 }
 
+/* The same of a queue and a container. */
+static inline tavola_queue *queue_on(tavola_client *client, const char *name)
+{
+    tavola_queue *queue = NULL;
+
+    CHECK_OK(tavola_queue_open(client, name, &queue));
+    return queue;
+}
+
+static inline tavola_container *container_on(tavola_client *client, const char *name)
+{
+    tavola_container *container = NULL;
+
+    CHECK_OK(tavola_container_open(client, name, &container));
+    return container;
+}
+
 static inline const char *text_of(const tavola_entity *entity, const char *name)
 {
     const char *text = NULL;

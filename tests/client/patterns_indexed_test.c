@@ -497,7 +497,7 @@ static bool is_plain(const char *row_key)
 TEST(copies_are_encrypted_like_their_entity)
 {
     static const uint8_t key[32] = {1, 2, 3};
-    tavola_crypto *crypto = tavola_crypto_new_aes("key-1", key);
+    tavola_crypto *crypto = new_aes("key-1", key);
     tavola_table *secret = table_on(t.client);
     tavola_entity *want = employee("1", "a@x", "b1"), *got = NULL;
 

@@ -8,7 +8,7 @@ static char poison_name[63];
 static tavola_indexed *indexed_on(tavola_table *table, tavola_table *copies, tavola_queue *of_queue)
 {
     const tavola_inter_partition inter = {
-        .struct_size = sizeof inter, .queue = of_queue, .copies = copies, .hide_ms = hidden_ms()};
+        .struct_size = sizeof inter, .queue = of_queue, .copies = copies, .hidden_s = hidden_s()};
     tavola_indexed *indexed = NULL;
 
     CHECK_OK(tavola_indexed_open(table, indexes, INDEXES, &inter, t.call, &indexed));
@@ -86,11 +86,10 @@ static void check_indexes(void)
 static void work_off(void)
 {
     tavola_worker *worker = NULL;
-    tavola_queue *poison = NULL;
+    tavola_queue *poison = queue_on(t.client, poison_name);
     uint64_t poisoned = 1;
 
-    CHECK_OK(tavola_worker_open(t.client, tavola_queue_name(queue), poison_name, 3,
-                                tavola_indexed_job, employees, NULL, &worker));
+    CHECK_OK(tavola_worker_open(queue, poison, 3, tavola_indexed_job, employees, NULL, &worker));
     tavola_worker_set_hidden_s(worker, hidden_s());
     for (int i = 0; messages() > 0; i++) {
         CHECK(i < 100);
@@ -100,7 +99,6 @@ static void work_off(void)
     CHECK_INT(tavola_worker_poisoned(worker), 0);
     CHECK_INT(tavola_worker_failed(worker), 0);
     tavola_worker_close(worker);
-    CHECK_OK(tavola_queue_open(t.client, poison_name, &poison));
     CHECK_OK(tavola_queue_create(poison, t.call));
     CHECK_OK(tavola_queue_count(poison, t.call, &poisoned));
     CHECK_INT(poisoned, 0);

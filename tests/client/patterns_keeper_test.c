@@ -57,8 +57,9 @@ static void pass_long_time(void)
 {
     long_job other = {.may_end = true};
     tavola_worker *beside = NULL;
+    tavola_queue *queue = queue_on(t.client, queue_name);
 
-    CHECK_OK(tavola_worker_open(t.client, queue_name, NULL, 0, run_long, &other, NULL, &beside));
+    CHECK_OK(tavola_worker_open(queue, NULL, 0, run_long, &other, NULL, &beside));
     for (int i = 0; i < ROUNDS; i++) {
         pass_time(has_clock() ? hidden_s() * 2 / 3 : 1);
         CHECK_OK(tavola_worker_run(beside, 0));
@@ -66,6 +67,7 @@ static void pass_long_time(void)
         wait_for_extension();
     }
     tavola_worker_close(beside);
+    tavola_queue_close(queue);
 }
 
 static void *work(void *user)
@@ -76,9 +78,8 @@ static void *work(void *user)
 static uint64_t messages(void)
 {
     uint64_t count = UINT64_MAX;
-    tavola_queue *queue = NULL;
+    tavola_queue *queue = queue_on(t.client, queue_name);
 
-    CHECK_OK(tavola_queue_open(t.client, queue_name, &queue));
     CHECK_OK(tavola_queue_count(queue, t.call, &count));
     tavola_queue_close(queue);
     return count;
@@ -87,13 +88,15 @@ static uint64_t messages(void)
 TEST(a_long_job_keeps_its_message_from_other_workers)
 {
     tavola_client *client = open_through(0);
+    tavola_queue *queue = queue_on(client, queue_name);
     tavola_worker *worker = NULL;
     pthread_t thread;
     void *failure = NULL;
 
-    CHECK_OK(tavola_worker_open(client, queue_name, NULL, 0, run_long, &slow, NULL, &worker));
+    CHECK_OK(tavola_worker_open(queue, NULL, 0, run_long, &slow, NULL, &worker));
     tavola_worker_set_hidden_s(worker, hidden_s());
-    CHECK_OK(tavola_enqueue(t.client, queue_name, "long", t.call));
+    CHECK_OK(tavola_enqueue(queue, "long", t.call));
+    tavola_queue_close(queue);
     CHECK(pthread_create(&thread, NULL, work, worker) == 0);
     wait_until(&slow.is_begun);
     pass_long_time();
@@ -111,9 +114,10 @@ TEST(a_long_job_keeps_its_message_from_other_workers)
 static void *do_eventually(void *user)
 {
     tavola_client *client = open_through(0);
-    tavola_err err =
-        tavola_eventually(client, queue_name, "long", hidden_s(), run_long, user, NULL);
+    tavola_queue *queue = queue_on(client, queue_name);
+    tavola_err err = tavola_eventually(queue, "long", hidden_s(), run_long, user, NULL);
 
+    tavola_queue_close(queue);
     tavola_client_close(client);
     return err ? user : NULL;
 }

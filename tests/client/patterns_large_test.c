@@ -22,11 +22,11 @@ static int close_large(void **state)
 
 #define LARGE_TEST(name) cmocka_unit_test_setup_teardown(name, open_large, close_large)
 
-static tavola_err put_on(tavola_table *table, const char *key, const char *value)
+static tavola_err put_on(tavola_table *table, tavola_container *photos, const char *key,
+                         const char *value)
 {
     tavola_entity *entity = new_entity("Sales", key, 1);
-    tavola_err err =
-        tavola_large_put(table, entity, container_name, "Photo", value, strlen(value), t.call);
+    tavola_err err = tavola_large_put(table, entity, "Photo", photos, value, strlen(value), t.call);
 
     tavola_entity_free(entity);
     return err;
@@ -34,7 +34,7 @@ static tavola_err put_on(tavola_table *table, const char *key, const char *value
 
 static tavola_err put(const char *key, const char *value)
 {
-    return put_on(t.table, key, value);
+    return put_on(t.table, container, key, value);
 }
 
 /* The value, NULL when there is no entity; a missing blob is a failure. */
@@ -77,7 +77,7 @@ static uint64_t sweep(tavola_ticks older_than)
 {
     uint64_t count = UINT64_MAX;
 
-    CHECK_OK(tavola_large_sweep(t.table, container_name, "Photo", older_than, t.call, &count));
+    CHECK_OK(tavola_large_sweep(t.table, "Photo", container, older_than, t.call, &count));
     return count;
 }
 
@@ -96,7 +96,7 @@ TEST(a_large_value_is_a_blob)
 
     for (size_t i = 0; i < MEGABYTES; i++)
         photo[i] = (char)(i * 7 >> 3);
-    CHECK_OK(tavola_large_put(t.table, entity, container_name, "Photo", photo, MEGABYTES, t.call));
+    CHECK_OK(tavola_large_put(t.table, entity, "Photo", container, photo, MEGABYTES, t.call));
     CHECK(strncmp(text_of(entity, "Photo"), container_name, strlen(container_name)) == 0);
     CHECK_OK(tavola_get(t.table, "Sales", "000223", t.call, &got));
     check_same(got, entity);
@@ -118,17 +118,21 @@ TEST(a_large_value_is_a_blob)
 
 static tavola_err put_large(tavola_table *table, tavola_entity *entity)
 {
-    return tavola_large_put(table, entity, container_name, "Photo", "data", 4, t.call);
+    return tavola_large_put(table, entity, "Photo", container, "data", 4, t.call);
 }
 
 static tavola_err put_large_nowhere(tavola_table *table, tavola_entity *entity)
 {
-    return tavola_large_put(table, entity, "no-such-container", "Photo", "data", 4, t.call);
+    tavola_container *nowhere = container_on(t.client, "no-such-container");
+    tavola_err err = tavola_large_put(table, entity, "Photo", nowhere, "data", 4, t.call);
+
+    tavola_container_close(nowhere);
+    return err;
 }
 
 static tavola_err put_large_badly_named(tavola_table *table, tavola_entity *entity)
 {
-    return tavola_large_put(table, entity, container_name, "not a name", "data", 4, t.call);
+    return tavola_large_put(table, entity, "not a name", container, "data", 4, t.call);
 }
 
 static tavola_err put_wide(tavola_table *table, tavola_entity *entity)
@@ -240,8 +244,8 @@ TEST(an_etag_is_a_condition_and_a_refused_put_leaves_no_blob)
     CHECK_OK(put("1", "one"));
     CHECK_OK(tavola_get(t.table, "Sales", "1", t.call, &first));
     CHECK_OK(tavola_get(t.table, "Sales", "1", t.call, &second));
-    CHECK_OK(tavola_large_put(t.table, first, container_name, "Photo", "two", 3, t.call));
-    CHECK_ERR(tavola_large_put(t.table, second, container_name, "Photo", "three", 5, t.call),
+    CHECK_OK(tavola_large_put(t.table, first, "Photo", container, "two", 3, t.call));
+    CHECK_ERR(tavola_large_put(t.table, second, "Photo", container, "three", 5, t.call),
               TAVOLA_ERR_ETAG);
     check_value("1", "two");
     CHECK_INT(count_blobs(), 1);
@@ -270,18 +274,28 @@ TEST(a_sweep_takes_what_nobody_names_and_is_old)
 TEST(what_cannot_work_is_refused_before_it_is_sent)
 {
     tavola_entity *entity = new_entity("p", "r", 1);
+    tavola_client *other = NULL;
+    tavola_container *elsewhere;
     void *data = NULL;
     size_t size = 0;
 
-    CHECK_REFUSED(tavola_large_put(NULL, entity, container_name, "Photo", "x", 1, t.call),
+    CHECK_OK(tavola_client_open("AccountName=other;AccountKey=AAAA", NULL, &other));
+    elsewhere = container_on(other, container_name);
+    CHECK_REFUSED(tavola_large_put(t.table, entity, "Photo", elsewhere, "x", 1, t.call),
                   TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_large_put(t.table, NULL, container_name, "Photo", "x", 1, t.call),
+    CHECK_REFUSED(tavola_large_sweep(t.table, "Photo", elsewhere, 1, t.call, NULL),
+                  TAVOLA_ERR_INVALID);
+    tavola_container_close(elsewhere);
+    tavola_client_close(other);
+    CHECK_REFUSED(tavola_large_put(NULL, entity, "Photo", container, "x", 1, t.call),
+                  TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_large_put(t.table, NULL, "Photo", container, "x", 1, t.call),
                   TAVOLA_ERR_NO_MEMORY);
-    CHECK_REFUSED(tavola_large_put(t.table, entity, "No Container", "Photo", "x", 1, t.call),
+    CHECK_REFUSED(tavola_large_put(t.table, entity, "Photo", NULL, "x", 1, t.call),
                   TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_large_put(t.table, entity, container_name, NULL, "x", 1, t.call),
+    CHECK_REFUSED(tavola_large_put(t.table, entity, NULL, container, "x", 1, t.call),
                   TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_large_put(t.table, entity, container_name, "Photo", NULL, 1, t.call),
+    CHECK_REFUSED(tavola_large_put(t.table, entity, "Photo", container, NULL, 1, t.call),
                   TAVOLA_ERR_INVALID);
     CHECK_ERR(tavola_large_get(t.table, entity, "Photo", t.call, &data, &size),
               TAVOLA_ERR_NOT_FOUND);
@@ -289,7 +303,7 @@ TEST(what_cannot_work_is_refused_before_it_is_sent)
     CHECK_REFUSED(tavola_large_get(t.table, entity, "Photo", t.call, &data, &size),
                   TAVOLA_ERR_INVALID);
     CHECK_REFUSED(tavola_large_delete(NULL, "p", "r", "Photo", t.call), TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_large_sweep(NULL, container_name, "Photo", 1, t.call, NULL),
+    CHECK_REFUSED(tavola_large_sweep(NULL, "Photo", container, 1, t.call, NULL),
                   TAVOLA_ERR_INVALID);
     tavola_entity_free(entity);
 }
@@ -316,7 +330,10 @@ static tavola_err put_new(tavola_client *client, unsigned run)
 
     run_key(key, sizeof key, run);
 
-    tavola_err err = put_on(table, key, "new");
+    tavola_container *own = container_on(client, container_name);
+    tavola_err err = put_on(table, own, key, "new");
+
+    tavola_container_close(own);
 
     tavola_table_close(table);
     return err;
@@ -429,8 +446,7 @@ static void *race(void *number)
         size_t size = 0;
 
         snprintf(value, sizeof value, "%u-%d", (unsigned)(uintptr_t)number, i);
-        err =
-            tavola_large_put(t.table, entity, container_name, "Photo", value, strlen(value), call);
+        err = tavola_large_put(t.table, entity, "Photo", container, value, strlen(value), call);
         if (err == TAVOLA_ERR_ETAG)
             err = TAVOLA_OK;
         if (err == TAVOLA_OK)
@@ -475,23 +491,18 @@ TEST(lines_go_to_the_blob_of_their_hour)
 {
     char *text;
 
-    CHECK_OK(
-        tavola_log_blob_append(t.client, container_name, "web", at_noon(), "one\n", 4, t.call));
-    CHECK_OK(
-        tavola_log_blob_append(t.client, container_name, "web", at_noon(), "two\n", 4, t.call));
-    CHECK_OK(tavola_log_blob_append(t.client, container_name, "web", at_noon(), "", 0, t.call));
-    CHECK_OK(tavola_log_blob_append(t.client, container_name, "web",
-                                    at_noon() + 3600 * INT64_C(10000000), "three\n", 6, t.call));
+    CHECK_OK(tavola_log_blob_append(container, "web", at_noon(), "one\n", 4, t.call));
+    CHECK_OK(tavola_log_blob_append(container, "web", at_noon(), "two\n", 4, t.call));
+    CHECK_OK(tavola_log_blob_append(container, "web", at_noon(), "", 0, t.call));
+    CHECK_OK(tavola_log_blob_append(container, "web", at_noon() + 3600 * INT64_C(10000000),
+                                    "three\n", 6, t.call));
     text = log_text();
     CHECK_TEXT(text, "one\ntwo\n");
     tavola_free(text);
     CHECK_INT(count_blobs(), 2);
-    CHECK_REFUSED(tavola_log_blob_append(t.client, container_name, NULL, 1, "x", 1, t.call),
-                  TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_log_blob_append(t.client, container_name, "s", 1, NULL, 1, t.call),
-                  TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_log_blob_append(NULL, container_name, "s", 1, "x", 1, t.call),
-                  TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_log_blob_append(container, NULL, 1, "x", 1, t.call), TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_log_blob_append(container, "s", 1, NULL, 1, t.call), TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_log_blob_append(NULL, "s", 1, "x", 1, t.call), TAVOLA_ERR_INVALID);
 }
 
 static tavola_err append_line(tavola_client *client, unsigned run)
@@ -499,8 +510,11 @@ static tavola_err append_line(tavola_client *client, unsigned run)
     char line[32];
     int len = snprintf(line, sizeof line, "line %03u\n", run);
 
-    return tavola_log_blob_append(client, container_name, "web", at_noon(), line, (size_t)len,
-                                  NULL);
+    tavola_container *own = container_on(client, container_name);
+    tavola_err err = tavola_log_blob_append(own, "web", at_noon(), line, (size_t)len, NULL);
+
+    tavola_container_close(own);
+    return err;
 }
 
 static void check_line(unsigned run, tavola_err err)

@@ -124,7 +124,7 @@ TEST(a_list_over_a_mebibyte_belongs_into_a_blob)
     item[600000] = '\0';
     CHECK_ERR(add("Huge", item), TAVOLA_ERR_TOO_LARGE);
     CHECK(strstr(tavola_call_message(t.call), "blob") != NULL);
-    CHECK_OK(tavola_list_blob_add(t.client, container_name, "huge", item, t.call));
+    CHECK_OK(tavola_list_blob_add(container, "huge", item, t.call));
     free(item);
 }
 
@@ -179,8 +179,7 @@ TEST(what_is_not_a_list_is_left_alone)
         CHECK_ERR(tavola_list_get(t.table, "Sales", "Odd", "EmployeeIDs", t.call, &items),
                   TAVOLA_ERR_PROTOCOL);
         CHECK_OK(tavola_blob_put(container, "odd", texts[i], strlen(texts[i]), NULL, t.call));
-        CHECK_ERR(tavola_list_blob_add(t.client, container_name, "odd", "1", t.call),
-                  TAVOLA_ERR_PROTOCOL);
+        CHECK_ERR(tavola_list_blob_add(container, "odd", "1", t.call), TAVOLA_ERR_PROTOCOL);
     }
 }
 
@@ -197,13 +196,10 @@ TEST(what_cannot_work_is_refused_before_it_is_sent)
     CHECK_REFUSED(tavola_list_add(t.table, "p", "r", "L", "\xff", NULL, t.call),
                   TAVOLA_ERR_INVALID);
     CHECK_REFUSED(tavola_list_get(t.table, "p", "r", NULL, t.call, &items), TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_list_blob_add(t.client, container_name, "b", NULL, t.call),
-                  TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_list_blob_add(t.client, container_name, "b", "\xff", t.call),
-                  TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_list_blob_add(NULL, container_name, "b", "i", t.call), TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_list_blob_get(t.client, container_name, "b", t.call, NULL),
-                  TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_list_blob_add(container, "b", NULL, t.call), TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_list_blob_add(container, "b", "\xff", t.call), TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_list_blob_add(NULL, "b", "i", t.call), TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_list_blob_get(container, "b", t.call, NULL), TAVOLA_ERR_INVALID);
     CHECK_OK(tavola_table_open(t.client, "Another", &other));
 
     tavola_batch *with = tavola_batch_new(other);
@@ -217,20 +213,23 @@ TEST(a_list_in_a_blob_takes_and_gives_items)
 {
     tavola_names *items = NULL;
 
-    CHECK_OK(tavola_list_blob_get(t.client, container_name, "Jones", t.call, &items));
+    CHECK_OK(tavola_list_blob_get(container, "Jones", t.call, &items));
     CHECK_INT(tavola_names_count(items), 0);
     tavola_names_free(items);
-    CHECK_OK(tavola_list_blob_remove(t.client, container_name, "Jones", "x", t.call));
-    CHECK_OK(tavola_list_blob_add(t.client, container_name, "Jones", "Sales/000152", t.call));
-    CHECK_OK(tavola_list_blob_add(t.client, container_name, "Jones", "Sales/000153", t.call));
-    CHECK_OK(tavola_list_blob_add(t.client, container_name, "Jones", "Sales/000152", t.call));
-    CHECK_OK(tavola_list_blob_remove(t.client, container_name, "Jones", "Sales/000152", t.call));
-    CHECK_OK(tavola_list_blob_get(t.client, container_name, "Jones", t.call, &items));
+    CHECK_OK(tavola_list_blob_remove(container, "Jones", "x", t.call));
+    CHECK_OK(tavola_list_blob_add(container, "Jones", "Sales/000152", t.call));
+    CHECK_OK(tavola_list_blob_add(container, "Jones", "Sales/000153", t.call));
+    CHECK_OK(tavola_list_blob_add(container, "Jones", "Sales/000152", t.call));
+    CHECK_OK(tavola_list_blob_remove(container, "Jones", "Sales/000152", t.call));
+    CHECK_OK(tavola_list_blob_get(container, "Jones", t.call, &items));
     CHECK_INT(tavola_names_count(items), 1);
     CHECK_TEXT(tavola_names_at(items, 0), "Sales/000153");
     tavola_names_free(items);
-    CHECK_ERR(tavola_list_blob_add(t.client, "no-such-container", "b", "x", t.call),
-              TAVOLA_ERR_NOT_FOUND);
+
+    tavola_container *nowhere = container_on(t.client, "no-such-container");
+
+    CHECK_ERR(tavola_list_blob_add(nowhere, "b", "x", t.call), TAVOLA_ERR_NOT_FOUND);
+    tavola_container_close(nowhere);
 }
 
 /* ---- killed at every boundary: the list and the entities say the same ---- */
@@ -336,7 +335,12 @@ static tavola_err add_to_blob(tavola_client *client, unsigned run)
     char key[16];
 
     run_key(key, sizeof key, run);
-    return tavola_list_blob_add(client, container_name, "Killed", key, NULL);
+
+    tavola_container *own = container_on(client, container_name);
+    tavola_err err = tavola_list_blob_add(own, "Killed", key, NULL);
+
+    tavola_container_close(own);
+    return err;
 }
 
 static void check_in_blob(unsigned run, tavola_err err)
@@ -345,13 +349,13 @@ static void check_in_blob(unsigned run, tavola_err err)
     char key[16];
 
     run_key(key, sizeof key, run);
-    CHECK_OK(tavola_list_blob_get(t.client, container_name, "Killed", t.call, &items));
+    CHECK_OK(tavola_list_blob_get(container, "Killed", t.call, &items));
     if (err == TAVOLA_OK)
         CHECK(names_have(items, key));
     tavola_names_free(items);
     items = NULL;
-    CHECK_OK(tavola_list_blob_add(t.client, container_name, "Killed", key, t.call));
-    CHECK_OK(tavola_list_blob_get(t.client, container_name, "Killed", t.call, &items));
+    CHECK_OK(tavola_list_blob_add(container, "Killed", key, t.call));
+    CHECK_OK(tavola_list_blob_get(container, "Killed", t.call, &items));
     CHECK(names_have(items, key));
     tavola_names_free(items);
 }
@@ -394,7 +398,7 @@ static void *race(void *number)
         if (err)
             break;
         do
-            err = tavola_list_blob_add(t.client, container_name, "race", item, NULL);
+            err = tavola_list_blob_add(container, "race", item, NULL);
         while (err == TAVOLA_ERR_ETAG);
     }
     return (void *)(uintptr_t)(err ? tavola_err_name(err) : NULL);
@@ -405,7 +409,7 @@ TEST(many_writers_lose_no_item)
     tavola_names *in_blob = NULL;
 
     run_threads(RACERS, race);
-    CHECK_OK(tavola_list_blob_get(t.client, container_name, "race", t.call, &in_blob));
+    CHECK_OK(tavola_list_blob_get(container, "race", t.call, &in_blob));
 
     tavola_names *items = items_of("Race");
 

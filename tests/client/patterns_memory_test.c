@@ -33,7 +33,7 @@ typedef struct index_run {
 
 static tavola_err open_index(index_run *one, const run_state *run, bool is_inter)
 {
-    tavola_inter_partition inter = {.struct_size = sizeof inter, .hide_ms = hidden_ms()};
+    tavola_inter_partition inter = {.struct_size = sizeof inter, .hidden_s = hidden_s()};
     tavola_err err = TAVOLA_OK;
 
     *one = (index_run){0};
@@ -250,8 +250,7 @@ static void work_off(tavola_queue *queue)
     index_run one;
 
     CHECK_OK(open_index(&one, &mine, true));
-    CHECK_OK(tavola_worker_open(t.client, other_name, NULL, 0, tavola_indexed_job, one.indexed, NULL,
-                                &worker));
+    CHECK_OK(tavola_worker_open(queue, NULL, 0, tavola_indexed_job, one.indexed, NULL, &worker));
     tavola_worker_set_hidden_s(worker, hidden_s());
     for (int i = 0; i < 50; i++) {
         CHECK_OK(tavola_worker_run(worker, 0));
@@ -295,14 +294,16 @@ TEST(a_worker_runs_out_of_memory)
     WITH_FAULTS(run)
     {
         tavola_worker *worker = NULL;
-        tavola_err err =
-            tavola_worker_open(run.client, other_name, NULL, 0, finish_job, NULL, NULL, &worker);
+        tavola_queue *own = NULL;
+        tavola_err err = tavola_queue_open(run.client, other_name, &own);
 
         check_end(err, TAVOLA_OK);
-        check_end(tavola_enqueue(run.client, other_name, "m", NULL), TAVOLA_OK);
-        check_end(
-            tavola_eventually(run.client, other_name, "e", hidden_s(), finish_job, NULL, NULL),
-            TAVOLA_OK);
+        if (err)
+            continue;
+        check_end(tavola_worker_open(own, NULL, 0, finish_job, NULL, NULL, &worker), TAVOLA_OK);
+        check_end(tavola_enqueue(own, "m", NULL), TAVOLA_OK);
+        check_end(tavola_eventually(own, "e", hidden_s(), finish_job, NULL, NULL), TAVOLA_OK);
+        tavola_queue_close(own);
         if (worker)
             check_end(tavola_worker_run(worker, 0), TAVOLA_OK);
         tavola_worker_close(worker);
@@ -353,6 +354,7 @@ TEST(lists_run_out_of_memory)
         tavola_batch *with = tavola_batch_new(run.table);
         tavola_entity *entity = new_entity("p", "e", 1);
         tavola_names *items = NULL;
+        tavola_container *own = NULL;
         char item[16];
 
         snprintf(item, sizeof item, "%u", count++ % 4);
@@ -364,9 +366,12 @@ TEST(lists_run_out_of_memory)
         check_end(tavola_list_get(run.table, "p", "l", "L", NULL, &items), TAVOLA_OK);
         tavola_names_free(items);
         items = NULL;
-        check_written(tavola_list_blob_add(run.client, other_name, "l", item, NULL));
-        check_written(tavola_list_blob_remove(run.client, other_name, "l", "2", NULL));
-        check_end(tavola_list_blob_get(run.client, other_name, "l", NULL, &items), TAVOLA_OK);
+        if (tavola_container_open(run.client, other_name, &own) == TAVOLA_OK) {
+            check_written(tavola_list_blob_add(own, "l", item, NULL));
+            check_written(tavola_list_blob_remove(own, "l", "2", NULL));
+            check_end(tavola_list_blob_get(own, "l", NULL, &items), TAVOLA_OK);
+        }
+        tavola_container_close(own);
         tavola_names_free(items);
         tavola_entity_free(entity);
         tavola_batch_free(with);
@@ -417,23 +422,31 @@ TEST(a_large_value_runs_out_of_memory)
         void *data = NULL;
         size_t size = 0;
         uint64_t count = 0;
-        tavola_err err = tavola_large_put(run.table, entity, other_name, "Photo", "x", 1, NULL);
+        tavola_container *own = NULL;
+        tavola_err err = tavola_container_open(run.client, other_name, &own);
 
+        check_end(err, TAVOLA_OK);
+        if (own == NULL) {
+            tavola_entity_free(entity);
+            tavola_entity_free(other);
+            continue;
+        }
+        err = tavola_large_put(run.table, entity, "Photo", own, "x", 1, NULL);
         check_written(err);
         if (err == TAVOLA_OK)
             check_end(tavola_large_get(run.table, entity, "Photo", NULL, &data, &size), TAVOLA_OK);
-        check_end(tavola_large_sweep(run.table, other_name, "Photo",
-                                     tavola_now() + INT64_C(36000000000), NULL, &count),
+        check_end(tavola_large_sweep(run.table, "Photo", own, tavola_now() + INT64_C(36000000000),
+                                     NULL, &count),
                   TAVOLA_OK);
-        err = tavola_large_put(run.table, other, other_name, "Photo", "y", 1, NULL);
+        err = tavola_large_put(run.table, other, "Photo", own, "y", 1, NULL);
         check_written(err);
         if (err == TAVOLA_OK) {
             err = tavola_large_delete(run.table, "p", "gone", "Photo", NULL);
             if (err != TAVOLA_ERR_NOT_FOUND || !memory_fault_was_hit())
                 check_written(err);
         }
-        check_end(tavola_log_blob_append(run.client, other_name, "log", tavola_now(), "x", 1, NULL),
-                  TAVOLA_OK);
+        check_end(tavola_log_blob_append(own, "log", tavola_now(), "x", 1, NULL), TAVOLA_OK);
+        tavola_container_close(own);
         tavola_free(data);
         tavola_entity_free(other);
         tavola_entity_free(entity);

@@ -44,13 +44,12 @@ static uint64_t messages(tavola_queue *in)
     return count;
 }
 
-static tavola_worker *open_worker(const char *poison_queue, uint32_t dequeue_max, tavola_job_fn job,
-                                  void *user)
+static tavola_worker *open_worker(tavola_queue *poison_queue, uint32_t dequeue_max,
+                                  tavola_job_fn job, void *user)
 {
     tavola_worker *worker = NULL;
 
-    CHECK_OK(tavola_worker_open(t.client, queue_name, poison_queue, dequeue_max, job, user, NULL,
-                                &worker));
+    CHECK_OK(tavola_worker_open(queue, poison_queue, dequeue_max, job, user, NULL, &worker));
     tavola_worker_set_hidden_s(worker, hidden_s());
     return worker;
 }
@@ -80,8 +79,8 @@ TEST(a_worker_makes_its_queue_and_works_until_it_is_empty)
     tavola_worker *worker = open_worker(NULL, 0, count_job, &counted);
 
     CHECK_OK(tavola_worker_run(worker, 0));
-    CHECK_OK(tavola_enqueue(t.client, queue_name, "archive <456> & more", t.call));
-    CHECK_OK(tavola_enqueue(t.client, queue_name, "archive 457", t.call));
+    CHECK_OK(tavola_enqueue(queue, "archive <456> & more", t.call));
+    CHECK_OK(tavola_enqueue(queue, "archive 457", t.call));
     CHECK_OK(tavola_worker_run(worker, 0));
     CHECK_INT(counted.runs, 2);
     CHECK_INT(counted.last_count, 1);
@@ -95,11 +94,11 @@ TEST(a_worker_makes_its_queue_and_works_until_it_is_empty)
 TEST(a_job_that_fails_is_done_again_and_then_goes_to_the_poison_queue)
 {
     tally counted = {.result = TAVOLA_ERR_BUSY};
-    tavola_worker *worker = open_worker(poison_name, 2, count_job, &counted);
+    tavola_worker *worker = open_worker(poison, 2, count_job, &counted);
     tavola_message *message = NULL;
 
     CHECK_OK(tavola_queue_create(queue, t.call));
-    CHECK_OK(tavola_enqueue(t.client, queue_name, "bad", t.call));
+    CHECK_OK(tavola_enqueue(queue, "bad", t.call));
     CHECK_OK(tavola_worker_run(worker, 0));
     CHECK_INT(counted.runs, 1);
     CHECK_INT(messages(queue), 1);
@@ -123,10 +122,10 @@ TEST(a_message_that_ends_its_workers_goes_to_the_poison_queue_unseen)
 {
     tally counted = {0};
     tavola_message *message = NULL;
-    tavola_worker *worker = open_worker(poison_name, 1, count_job, &counted);
+    tavola_worker *worker = open_worker(poison, 1, count_job, &counted);
 
     CHECK_OK(tavola_queue_create(queue, t.call));
-    CHECK_OK(tavola_enqueue(t.client, queue_name, "deadly", t.call));
+    CHECK_OK(tavola_enqueue(queue, "deadly", t.call));
     /* Somebody took it and died. */
     CHECK_OK(tavola_message_get(queue, hidden_s(), t.call, &message));
     tavola_message_free(message);
@@ -164,9 +163,9 @@ TEST(a_worker_works_until_it_is_stopped)
 
     CHECK_OK(tavola_queue_create(queue, t.call));
     CHECK(pthread_create(&thread, NULL, run_beside, worker) == 0);
-    CHECK_OK(tavola_enqueue(t.client, queue_name, "first", t.call));
+    CHECK_OK(tavola_enqueue(queue, "first", t.call));
     wait_for_runs(&counted, 1);
-    CHECK_OK(tavola_enqueue(t.client, queue_name, "second", t.call));
+    CHECK_OK(tavola_enqueue(queue, "second", t.call));
     wait_for_runs(&counted, 2);
     pass_hidden();
     wait_for_runs(&counted, 4);
@@ -198,8 +197,7 @@ TEST(what_is_done_eventually_is_done_now)
     tally counted = {0};
 
     CHECK_OK(tavola_queue_create(queue, t.call));
-    CHECK_OK(
-        tavola_eventually(t.client, queue_name, "now", hidden_s(), count_job, &counted, t.call));
+    CHECK_OK(tavola_eventually(queue, "now", hidden_s(), count_job, &counted, t.call));
     CHECK_INT(counted.runs, 1);
     CHECK_INT(counted.last_count, 0);
     CHECK_TEXT(counted.last, "now");
@@ -212,9 +210,8 @@ TEST(what_fails_now_is_left_to_a_worker)
     tavola_worker *worker = open_worker(NULL, 0, count_job, &counted);
 
     CHECK_OK(tavola_queue_create(queue, t.call));
-    CHECK_ERR(
-        tavola_eventually(t.client, queue_name, "later", hidden_s(), count_job, &counted, t.call),
-        TAVOLA_ERR_BUSY);
+    CHECK_ERR(tavola_eventually(queue, "later", hidden_s(), count_job, &counted, t.call),
+              TAVOLA_ERR_BUSY);
     CHECK_INT(messages(queue), 1);
     counted.result = TAVOLA_OK;
     if (has_clock()) /* it is hidden for sure */
@@ -233,19 +230,15 @@ TEST(what_cannot_work_is_refused)
     tavola_worker *worker = NULL;
     tally counted = {0};
 
-    CHECK_ERR(tavola_worker_open(t.client, queue_name, NULL, 0, NULL, NULL, NULL, &worker),
-              TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_worker_open(t.client, "No Queue", NULL, 0, count_job, NULL, NULL, &worker),
-              TAVOLA_ERR_INVALID);
-    CHECK_ERR(tavola_worker_open(NULL, queue_name, NULL, 0, count_job, NULL, NULL, &worker),
+    CHECK_ERR(tavola_worker_open(queue, NULL, 0, NULL, NULL, NULL, &worker), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_worker_open(NULL, NULL, 0, count_job, NULL, NULL, &worker),
               TAVOLA_ERR_INVALID);
     CHECK_ERR(tavola_worker_run(NULL, 0), TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_enqueue(t.client, NULL, "m", t.call), TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_enqueue(t.client, queue_name, NULL, t.call), TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_eventually(t.client, queue_name, NULL, 0, count_job, &counted, t.call),
+    CHECK_REFUSED(tavola_enqueue(NULL, "m", t.call), TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_enqueue(queue, NULL, t.call), TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_eventually(queue, NULL, 0, count_job, &counted, t.call),
                   TAVOLA_ERR_INVALID);
-    CHECK_REFUSED(tavola_eventually(t.client, queue_name, "m", 0, NULL, &counted, t.call),
-                  TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_eventually(queue, "m", 0, NULL, &counted, t.call), TAVOLA_ERR_INVALID);
     CHECK_REFUSED(tavola_move(t.table, t.table, "p", "r", t.call), TAVOLA_ERR_INVALID);
     CHECK_REFUSED(tavola_move(NULL, t.table, "p", "r", t.call), TAVOLA_ERR_INVALID);
     CHECK_INT(counted.runs, 0);
@@ -365,7 +358,7 @@ static tavola_err move_job(void *user, const char *message, uint32_t dequeue_cou
 
 static void work_off(unsigned runs)
 {
-    tavola_worker *worker = open_worker(poison_name, 5, move_job, t.client);
+    tavola_worker *worker = open_worker(poison, 5, move_job, t.client);
 
     (void)runs;
     for (int i = 0; messages(queue) > 0; i++) {
@@ -382,7 +375,12 @@ static tavola_err move_eventually(tavola_client *client, unsigned run)
     char key[16];
 
     run_key(key, sizeof key, run);
-    return tavola_eventually(client, queue_name, key, hidden_s(), move_job, client, NULL);
+
+    tavola_queue *own = queue_on(client, queue_name);
+    tavola_err err = tavola_eventually(own, key, hidden_s(), move_job, client, NULL);
+
+    tavola_queue_close(own);
+    return err;
 }
 
 /* A client that died before its message was there has moved nothing. */
@@ -413,15 +411,17 @@ static void prepare_message(unsigned run)
 
     prepare_entity(run);
     run_key(key, sizeof key, run);
-    CHECK_OK(tavola_enqueue(t.client, queue_name, key, t.call));
+    CHECK_OK(tavola_enqueue(queue, key, t.call));
 }
 
 static tavola_err work_once(tavola_client *client, unsigned run)
 {
+    tavola_queue *own = queue_on(client, queue_name);
     tavola_worker *worker = NULL;
 
     (void)run;
-    CHECK_OK(tavola_worker_open(client, queue_name, NULL, 0, move_job, client, NULL, &worker));
+    CHECK_OK(tavola_worker_open(own, NULL, 0, move_job, client, NULL, &worker));
+    tavola_queue_close(own);
     tavola_worker_set_hidden_s(worker, hidden_s());
 
     tavola_err err = tavola_worker_run(worker, 0);
@@ -447,10 +447,13 @@ static tavola_err fail_job(void *user, const char *message, uint32_t dequeue_cou
 
 static tavola_err poison_once(tavola_client *client, unsigned run)
 {
+    tavola_queue *own = queue_on(client, queue_name), *bad = queue_on(client, poison_name);
     tavola_worker *worker = NULL;
 
     (void)run;
-    CHECK_OK(tavola_worker_open(client, queue_name, poison_name, 1, fail_job, NULL, NULL, &worker));
+    CHECK_OK(tavola_worker_open(own, bad, 1, fail_job, NULL, NULL, &worker));
+    tavola_queue_close(own);
+    tavola_queue_close(bad);
     tavola_worker_set_hidden_s(worker, hidden_s());
 
     tavola_err err = tavola_worker_run(worker, 0);
@@ -464,14 +467,14 @@ static void prepare_poison(unsigned run)
     char text[16];
 
     run_key(text, sizeof text, run);
-    CHECK_OK(tavola_enqueue(t.client, queue_name, text, t.call));
+    CHECK_OK(tavola_enqueue(queue, text, t.call));
 }
 
 static bool poison_seen[KILL_RUNS_MAX];
 
 static void poison_all(unsigned runs)
 {
-    tavola_worker *worker = open_worker(poison_name, 1, fail_job, NULL);
+    tavola_worker *worker = open_worker(poison, 1, fail_job, NULL);
     tavola_message *message = NULL;
     tavola_err err;
 

@@ -22,7 +22,7 @@ static tavola_client *open_with_sas(const char *endpoint_field, const char *sas)
     copy_field(endpoint_field, endpoint, sizeof endpoint);
     snprintf(connection, sizeof connection, "%s%s;SharedAccessSignature=%s", endpoint_field,
              endpoint, sas);
-    CHECK_ERR(tavola_client_open(connection, NULL, &client, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_client_open(connection, NULL, &client), TAVOLA_OK);
     return client;
 }
 

@@ -356,7 +356,7 @@ TEST(the_next_page_comes_while_this_one_is_read)
     tavola_entity *none = NULL;
 
     fill();
-    CHECK_OK(tavola_client_open(connection_string(), &options, &client, NULL));
+    CHECK_OK(tavola_client_open(connection_string(), &options, &client));
     CHECK_OK(tavola_table_open(client, tavola_table_name(t.table), &table));
     CHECK_OK(tavola_scan_open(table, NULL, NULL, &scan));
     CHECK_INT(answers, 0);

@@ -20,13 +20,12 @@ static tavola_client *client_with(const char *endpoint, char *query)
 {
     char url[200], text[2000], name[40];
     tavola_client *client = NULL;
-    char *why = NULL;
 
     snprintf(name, sizeof name, "%s=", endpoint);
     setting(name, url, sizeof url);
     snprintf(text, sizeof text, "%s=%s;SharedAccessSignature=%s", endpoint, url, query);
-    if (url[0] && tavola_client_open(text, NULL, &client, &why) != TAVOLA_OK)
-        CHECK_FAIL("%s: %s", endpoint, why);
+    if (url[0] && tavola_client_open(text, NULL, &client) != TAVOLA_OK)
+        CHECK_FAIL("%s: %s", endpoint, tavola_error_text(TAVOLA_ERR_INVALID));
     tavola_free(query);
     return client;
 }

@@ -66,7 +66,7 @@ static tavola_client *open_logged(const char *connection, const char *proxy)
         .struct_size = sizeof options, .retry_max = UINT32_MAX, .log = keep_line, .proxy = proxy};
     tavola_client *client = NULL;
 
-    CHECK_OK(tavola_client_open(connection, &options, &client, NULL));
+    CHECK_OK(tavola_client_open(connection, &options, &client));
     return client;
 }
 

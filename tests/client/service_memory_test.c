@@ -18,7 +18,7 @@ static char name[NAME_SIZE];
 static bool open_run(run_state *run)
 {
     *run = (run_state){0};
-    if (tavola_client_open(connection_string(), NULL, &run->client, NULL) != TAVOLA_OK ||
+    if (tavola_client_open(connection_string(), NULL, &run->client) != TAVOLA_OK ||
         tavola_queue_open(run->client, name, &run->queue) != TAVOLA_OK ||
         tavola_container_open(run->client, name, &run->container) != TAVOLA_OK)
         return false;

@@ -172,7 +172,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     in.value = rest;
 
-    tavola_crypto *crypto = tavola_crypto_new(&ops, NULL);
+    tavola_crypto *crypto = NULL;
+
+    if (tavola_crypto_new(&ops, NULL, &crypto) != TAVOLA_OK)
+        crypto = NULL;
 
     crypto->random = known_random;
     tavola_crypto_set_properties(crypto, choose_all, NULL);

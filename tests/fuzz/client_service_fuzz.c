@@ -388,7 +388,7 @@ static void open_user(user *u)
                                      .retry_delay_max_ms = 1,
                                      .proxy = ""};
 
-    tv_assert(tavola_client_open(connection, &options, &u->client, NULL) == TAVOLA_OK);
+    tv_assert(tavola_client_open(connection, &options, &u->client) == TAVOLA_OK);
     tv_assert(tavola_table_open(u->client, "people", &u->table) == TAVOLA_OK);
     tv_assert(tavola_queue_open(u->client, "jobs", &u->queue) == TAVOLA_OK);
     tv_assert(tavola_container_open(u->client, "photos", &u->container) == TAVOLA_OK);

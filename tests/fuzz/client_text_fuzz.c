@@ -22,11 +22,9 @@ static void check_visible(const char *text)
 static void try_connection(const char *text)
 {
     tvc_connection connection;
-    char *why = NULL;
 
-    if (tvc_connection_parse(text, false, &connection, &why) != TAVOLA_OK) {
-        tv_assert(why && why[0]);
-        tavola_free(why);
+    if (tvc_connection_parse(text, false, &connection) != TAVOLA_OK) {
+        tv_assert(tavola_error_text(TAVOLA_ERR_INVALID)[0]);
         return;
     }
     tv_assert(connection.credentials.has_key == (connection.credentials.sas == NULL));

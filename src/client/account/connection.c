@@ -360,8 +360,7 @@ static bool read_all(reader *r)
     return check_credentials(r);
 }
 
-tavola_err tvc_connection_parse(const char *text, bool has_tokens, tvc_connection *ret_connection,
-                                char **reterr_text)
+tavola_err tvc_connection_parse(const char *text, bool has_tokens, tvc_connection *ret_connection)
 {
     tvc_settings settings;
     tvc_connection connection = {0};
@@ -376,8 +375,6 @@ tavola_err tvc_connection_parse(const char *text, bool has_tokens, tvc_connectio
     tvc_connection_done(&connection);
     if (r.is_short)
         return TAVOLA_ERR_NO_MEMORY;
-    if (reterr_text)
-        *reterr_text = tvc_dup_text(r.complaint.text);
     return tvc_refuse(TAVOLA_ERR_INVALID, "%s", r.complaint.text);
 }
 

@@ -14,11 +14,10 @@ typedef struct tvc_connection {
 } tvc_connection;
 
 /**
- * INVALID with a line for people in *reterr_text (may be NULL; memory to be freed), which never
- * repeats a key or signature.  With tokens of the application there is neither key nor signature.
+ * INVALID with a line for people, tavola_error_text, which never repeats a key or signature.  With
+ * tokens of the application there is neither key nor signature.
  */
-tavola_err tvc_connection_parse(const char *text, bool has_tokens, tvc_connection *ret_connection,
-                                char **reterr_text);
+tavola_err tvc_connection_parse(const char *text, bool has_tokens, tvc_connection *ret_connection);
 
 void tvc_connection_done(tvc_connection *connection);
 

@@ -21,51 +21,68 @@ static bool draw_random(void *user, void *ret_bytes, size_t len)
 }
 
 /* Takes over a key that has a key_free. */
-static tavola_crypto *new_crypto(const tavola_key_ops *ops, void *key, void (*key_free)(void *key))
+static tavola_err make_crypto(const tavola_key_ops *ops, void *key, void (*key_free)(void *key),
+                              tavola_crypto **ret_crypto)
 {
     tavola_crypto *crypto = tvc_zalloc(sizeof *crypto);
 
     if (crypto == NULL) {
         if (key_free)
             key_free(key);
-        return NULL;
+        return TAVOLA_ERR_NO_MEMORY;
     }
     crypto->ops = *ops;
     crypto->key = key;
     crypto->key_free = key_free;
     crypto->format = TVC_FORMAT_2_1;
     crypto->random = draw_random;
-    return crypto;
+    *ret_crypto = crypto;
+    return TAVOLA_OK;
 }
 
-tavola_crypto *tavola_crypto_new(const tavola_key_ops *ops, void *key)
+static tavola_err refuse_place(void)
 {
-    if (ops == NULL || ops->struct_size < sizeof *ops || ops->kid == NULL ||
-        (ops->wrap == NULL && ops->unwrap == NULL) || (ops->wrap && ops->algorithm == NULL))
-        return NULL;
-    return new_crypto(ops, key, NULL);
+    return tvc_refuse(TAVOLA_ERR_INVALID, "there is no place for the crypto: it is NULL");
 }
 
-tavola_crypto *tavola_crypto_new_aes(const char *kid, const uint8_t kek[32])
+tavola_err tavola_crypto_new(const tavola_key_ops *ops, void *key, tavola_crypto **ret_crypto)
 {
-    return tavola_crypto_new_aes_size(kid, kek, 32);
+    if (ret_crypto == NULL)
+        return refuse_place();
+    if (ops == NULL || ops->struct_size < sizeof *ops)
+        return tvc_refuse(TAVOLA_ERR_INVALID,
+                          "there are no functions of the key, or their struct_size is not set");
+    if (ops->kid == NULL)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the key has no function kid");
+    if (ops->wrap == NULL && ops->unwrap == NULL)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the key has neither wrap nor unwrap");
+    if (ops->wrap && ops->algorithm == NULL)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the key has wrap, and no function algorithm");
+    return make_crypto(ops, key, NULL, ret_crypto);
 }
 
-tavola_crypto *tavola_crypto_new_aes_size(const char *kid, const void *kek, size_t size)
+tavola_err tavola_crypto_new_aes(const char *kid, const void *kek, size_t size,
+                                 tavola_crypto **ret_crypto)
 {
-    void *key = tvc_aes_key_new(kid, kek, size);
+    void *key = NULL;
+    tavola_err err = ret_crypto ? tvc_aes_key_new(kid, kek, size, &key) : refuse_place();
 
-    return key ? new_crypto(&tvc_aes_key_ops, key, tvc_aes_key_free) : NULL;
+    return err ? err : make_crypto(&tvc_aes_key_ops, key, tvc_aes_key_free, ret_crypto);
 }
 
-tavola_crypto *tavola_crypto_new_rsa(const char *kid, const char *pem, size_t size)
+tavola_err tavola_crypto_new_rsa(const char *kid, const char *pem, size_t size,
+                                 tavola_crypto **ret_crypto)
 {
+    void *key = NULL;
+
+    if (ret_crypto == NULL)
+        return refuse_place();
     ERR_set_mark();
 
-    void *key = tvc_rsa_key_new(kid, pem, size);
+    tavola_err err = tvc_rsa_key_new(kid, pem, size, &key);
 
     ERR_pop_to_mark();
-    return key ? new_crypto(&tvc_rsa_key_ops, key, tvc_rsa_key_free) : NULL;
+    return err ? err : make_crypto(&tvc_rsa_key_ops, key, tvc_rsa_key_free, ret_crypto);
 }
 
 void tavola_crypto_free(tavola_crypto *crypto)

@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
+#include "client/why.h"
 
 enum { VERSION_BYTES = 8, SECRET_BYTES_MAX = VERSION_BYTES + TVC_CONTENT_KEY_BYTES };
 
@@ -36,6 +37,13 @@ bool tvc_crypto_has_kid(const tavola_crypto *crypto, const char *kid)
 bool tvc_kid_is_valid(const char *kid)
 {
     return kid && *kid && tv_utf8_is_valid(tv_slice_of(kid));
+}
+
+tavola_err tvc_kid_check(const char *kid)
+{
+    return tvc_kid_is_valid(kid)
+               ? TAVOLA_OK
+               : tvc_refuse(TAVOLA_ERR_INVALID, "the key id is NULL, empty or not UTF-8");
 }
 
 tavola_err tvc_key_wrap(const tavola_crypto *crypto, tvc_format format,

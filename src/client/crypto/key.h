@@ -10,12 +10,15 @@
 /** Whether a text can be the id of a key: valid UTF-8, and not empty. */
 bool tvc_kid_is_valid(const char *kid);
 
-/** Keys behind tavola_key_ops; NULL when they cannot be used, or memory is short. */
-void *tvc_aes_key_new(const char *kid, const void *bytes, size_t size);
+/** INVALID, with tavola_error_text, when it cannot. */
+tavola_err tvc_kid_check(const char *kid);
+
+/** Keys behind tavola_key_ops.  INVALID, with tavola_error_text, and NO_MEMORY. */
+tavola_err tvc_aes_key_new(const char *kid, const void *bytes, size_t size, void **ret_key);
 void tvc_aes_key_free(void *key);
 extern const tavola_key_ops tvc_aes_key_ops;
 
-void *tvc_rsa_key_new(const char *kid, const char *pem, size_t size);
+tavola_err tvc_rsa_key_new(const char *kid, const char *pem, size_t size, void **ret_key);
 void tvc_rsa_key_free(void *key);
 extern const tavola_key_ops tvc_rsa_key_ops;
 

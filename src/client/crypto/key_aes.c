@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include "client/crypto/key.h"
+#include "client/why.h"
 
 enum { KEK_BYTES_MAX = 32, BLOCK_BYTES = 8 };
 
@@ -12,24 +13,29 @@ typedef struct aes_key {
     uint8_t bytes[KEK_BYTES_MAX];
 } aes_key;
 
-void *tvc_aes_key_new(const char *kid, const void *bytes, size_t size)
+tavola_err tvc_aes_key_new(const char *kid, const void *bytes, size_t size, void **ret_key)
 {
-    if (!tvc_kid_is_valid(kid) || bytes == NULL || (size != 16 && size != 24 && size != 32))
-        return NULL;
+    tavola_err err = tvc_kid_check(kid);
+
+    if (err)
+        return err;
+    if (bytes == NULL || (size != 16 && size != 24 && size != 32))
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the key is not 16, 24 or 32 bytes");
 
     aes_key *key = tvc_zalloc(sizeof *key);
 
     if (key == NULL)
-        return NULL;
+        return TAVOLA_ERR_NO_MEMORY;
 
     key->kid = tvc_dup_text(kid);
     key->size = size;
     memcpy(key->bytes, bytes, size);
     if (key->kid == NULL) {
         tvc_aes_key_free(key);
-        return NULL;
+        return TAVOLA_ERR_NO_MEMORY;
     }
-    return key;
+    *ret_key = key;
+    return TAVOLA_OK;
 }
 
 void tvc_aes_key_free(void *object)

@@ -4,6 +4,7 @@
 #include <openssl/rsa.h>
 
 #include "client/crypto/key.h"
+#include "client/why.h"
 
 typedef struct rsa_key {
     char *kid;
@@ -37,24 +38,38 @@ static EVP_PKEY *read_pem(const char *pem, size_t size)
     return pkey;
 }
 
-void *tvc_rsa_key_new(const char *kid, const char *pem, size_t size)
+static tavola_err fill(rsa_key *key, const char *kid, const char *pem, size_t size)
 {
-    if (!tvc_kid_is_valid(kid) || pem == NULL)
-        return NULL;
+    key->kid = tvc_dup_text(kid);
+    if (key->kid == NULL)
+        return TAVOLA_ERR_NO_MEMORY;
+    key->pkey = read_pem(pem, size);
+    if (key->pkey == NULL)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the PEM has no key of RSA, or one with a password");
+    if (EVP_PKEY_get_size(key->pkey) > TVC_WRAPPED_BYTES_MAX)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "the key has more than 8,192 bits");
+    return TAVOLA_OK;
+}
+
+tavola_err tvc_rsa_key_new(const char *kid, const char *pem, size_t size, void **ret_key)
+{
+    tavola_err err = tvc_kid_check(kid);
+
+    if (err)
+        return err;
+    if (pem == NULL)
+        return tvc_refuse(TAVOLA_ERR_INVALID, "there is no PEM: it is NULL");
 
     rsa_key *key = tvc_zalloc(sizeof *key);
 
     if (key == NULL)
-        return NULL;
-
-    key->kid = tvc_dup_text(kid);
-    key->pkey = read_pem(pem, size);
-    if (key->kid == NULL || key->pkey == NULL ||
-        EVP_PKEY_get_size(key->pkey) > TVC_WRAPPED_BYTES_MAX) {
+        return TAVOLA_ERR_NO_MEMORY;
+    err = fill(key, kid, pem, size);
+    if (err)
         tvc_rsa_key_free(key);
-        return NULL;
-    }
-    return key;
+    else
+        *ret_key = key;
+    return err;
 }
 
 void tvc_rsa_key_free(void *object)

@@ -14,6 +14,7 @@
 #include "client/entity/own.h"
 #include "client/entity/room.h"
 #include "client/entity/rules.h"
+#include "client/why.h"
 
 enum {
     FIRST_BYTES = 1024,      /* of an entity that is built: some eight properties fit */
@@ -208,6 +209,9 @@ static void fill_holes(tavola_entity *entity)
 
 tavola_entity *tavola_entity_copy(const tavola_entity *entity)
 {
+    if (entity == NULL)
+        (void)tvc_refuse(TAVOLA_ERR_INVALID, "there is no entity: it is NULL");
+
     tavola_entity *copy = entity ? tvc_entity_make(tvc_entity_kept_bytes(entity)) : NULL;
 
     if (copy == NULL)

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "client/entity/entity.h"
 #include "client/entity/json_scan.h"
+#include "client/why.h"
 
 /* How strings are written. */
 typedef enum text_form {
@@ -281,7 +282,12 @@ char *tavola_entity_json(const tavola_entity *entity)
     tvc_text text = {0};
     tv_buf *buf = &text.buf;
 
-    if (entity == NULL || entity->error || !tvc_text_room(&text, entity_room(entity, ASCII)))
+    if (entity == NULL || entity->error) {
+        (void)tvc_refuse(entity ? entity->error : TAVOLA_ERR_INVALID, "%s",
+                         entity ? tavola_entity_error_text(entity) : "there is no entity");
+        return NULL;
+    }
+    if (!tvc_text_room(&text, entity_room(entity, ASCII)))
         return NULL;
 
     tv_buf_add_char(buf, '{');

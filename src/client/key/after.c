@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "client/memory.h"
+#include "client/why.h"
 
 /* False for the last one. */
 static bool successor(uint32_t code_point, uint32_t *ret_next)
@@ -59,9 +60,12 @@ char *tavola_key_after(const char *prefix)
 {
     tvc_text text = {0};
 
-    if (prefix && tv_utf8_is_valid(tv_slice_of(prefix)) &&
-        tvc_add_after(&text, tv_slice_of(prefix), true))
+    if (prefix == NULL || !tv_utf8_is_valid(tv_slice_of(prefix)))
+        (void)tvc_refuse(TAVOLA_ERR_INVALID, "the prefix is NULL or not UTF-8");
+    else if (tvc_add_after(&text, tv_slice_of(prefix), true))
         return tvc_text_take(&text);
+    else
+        (void)tvc_refuse(TAVOLA_END, "no key comes after all with this prefix");
 
     tvc_text_done(&text);
     return NULL;

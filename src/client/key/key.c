@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "client/memory.h"
 #include "client/text.h"
+#include "client/why.h"
 
 enum {
     INVERTED_DIGITS = 19,
@@ -58,11 +59,15 @@ char *tavola_key_join(char separator, const char *const *parts)
     tvc_text text = {0};
 
     /* A byte above 7F is half a character. */
-    if (parts == NULL || separator == '\0' || (unsigned char)separator >= 0x80)
+    if (parts == NULL || separator == '\0' || (unsigned char)separator >= 0x80) {
+        (void)tvc_refuse(TAVOLA_ERR_INVALID, "there are no parts, or the separator is not ASCII");
         return NULL;
+    }
 
     for (size_t i = 0; parts[i]; i++) {
         if (strchr(parts[i], separator)) {
+            (void)tvc_refuse(TAVOLA_ERR_INVALID, "part %zu of the key has the separator '%c'",
+                             i + 1, separator);
             tvc_text_done(&text);
             return NULL;
         }

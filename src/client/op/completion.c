@@ -136,9 +136,23 @@ static size_t wait_for_some(tvc_loop *loop, int timeout_ms)
     return count;
 }
 
-int tavola_poll(tavola_client *client, int timeout_ms)
+/* NULL, and tavola_last_error says why. */
+static tvc_loop *loop_of(tavola_client *client)
 {
     tvc_loop *loop = client ? tvc_loop_get(client) : NULL;
+
+    if (client == NULL)
+        (void)tvc_refuse(TAVOLA_ERR_INVALID, "there is no client: it is NULL");
+    else if (loop == NULL && client->is_closed)
+        (void)tvc_refuse(TAVOLA_ERR_CANCELLED, "the client is closed");
+    else if (loop == NULL)
+        (void)tvc_refuse(TAVOLA_ERR_NO_MEMORY, "there is no memory, thread or descriptor");
+    return loop;
+}
+
+int tavola_poll(tavola_client *client, int timeout_ms)
+{
+    tvc_loop *loop = loop_of(client);
 
     if (loop == NULL)
         return -1;
@@ -159,7 +173,7 @@ int tavola_poll(tavola_client *client, int timeout_ms)
 
 int tavola_client_fd(tavola_client *client)
 {
-    tvc_loop *loop = client ? tvc_loop_get(client) : NULL;
+    tvc_loop *loop = loop_of(client);
 
     if (loop == NULL)
         return -1;
@@ -172,6 +186,8 @@ int tavola_client_fd(tavola_client *client)
     int fd = loop->queue_fd;
 
     pthread_mutex_unlock(&loop->lock);
+    if (fd < 0)
+        (void)tvc_refuse(TAVOLA_ERR_NO_MEMORY, "there is no descriptor");
     return fd;
 }
 

@@ -98,55 +98,44 @@ static tavola_err change(const blob_list *self, const char *item, bool is_remova
     }
 }
 
-/* `item` NULL: read the list. */
-static tavola_err run(tavola_client *client, const char *container, const char *blob,
-                      const char *item, bool is_removal, tavola_call *call,
-                      tavola_names **ret_items)
+static tavola_err run(tavola_container *container, const char *blob, const char *item,
+                      bool is_removal, tavola_call *call)
 {
+    if (item == NULL || !tv_utf8_is_valid(tv_slice_of(item)))
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no item in UTF-8");
+
     tavola_call own;
-    blob_list self = {.blob = blob,
-                      .call =
-                          ret_items ? tvc_call_of(call, &own) : tvc_writing_call_of(call, &own)};
-    tavola_err err = tavola_container_open(client, container, &self.container);
+    blob_list self = {container, blob, tvc_writing_call_of(call, &own)};
+    tavola_err err = change(&self, item, is_removal);
 
-    if (err) {
-        tvc_call_refuse(self.call, err, "this is no name of a container");
-    } else if (ret_items) {
-        char *etag = NULL;
-
-        err = read_items(&self, ret_items, &etag);
-        tvc_release(etag);
-    } else {
-        err = change(&self, item, is_removal);
-    }
-    tavola_container_close(self.container);
-    if (ret_items)
-        tvc_call_done(&own);
-    else
-        tvc_writing_call_done(call, &own);
+    tvc_writing_call_done(call, &own);
     return err;
 }
 
-tavola_err tavola_list_blob_add(tavola_client *client, const char *container, const char *blob,
-                                const char *item, tavola_call *call)
+tavola_err tavola_list_blob_add(tavola_container *container, const char *blob, const char *item,
+                                tavola_call *call)
 {
-    if (item == NULL || !tv_utf8_is_valid(tv_slice_of(item)))
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no item in UTF-8");
-    return run(client, container, blob, item, false, call, NULL);
+    return run(container, blob, item, false, call);
 }
 
-tavola_err tavola_list_blob_remove(tavola_client *client, const char *container, const char *blob,
-                                   const char *item, tavola_call *call)
+tavola_err tavola_list_blob_remove(tavola_container *container, const char *blob, const char *item,
+                                   tavola_call *call)
 {
-    if (item == NULL || !tv_utf8_is_valid(tv_slice_of(item)))
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no item in UTF-8");
-    return run(client, container, blob, item, true, call, NULL);
+    return run(container, blob, item, true, call);
 }
 
-tavola_err tavola_list_blob_get(tavola_client *client, const char *container, const char *blob,
-                                tavola_call *call, tavola_names **ret_items)
+tavola_err tavola_list_blob_get(tavola_container *container, const char *blob, tavola_call *call,
+                                tavola_names **ret_items)
 {
     if (ret_items == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no place for the items");
-    return run(client, container, blob, NULL, false, call, ret_items);
+
+    tavola_call own;
+    blob_list self = {container, blob, tvc_call_of(call, &own)};
+    char *etag = NULL;
+    tavola_err err = read_items(&self, ret_items, &etag);
+
+    tvc_release(etag);
+    tvc_call_done(&own);
+    return err;
 }

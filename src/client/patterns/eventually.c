@@ -7,54 +7,34 @@
  */
 #include "client/patterns/keeper.h"
 
-tavola_err tavola_enqueue(tavola_client *client, const char *queue, const char *message,
-                          tavola_call *call)
+tavola_err tavola_enqueue(tavola_queue *queue, const char *message, tavola_call *call)
 {
-    tavola_queue *handle = NULL;
-    tavola_err err = tavola_queue_open(client, queue, &handle);
-
-    if (err)
-        return tvc_call_refuse(call, err, "this is no name of a queue");
-    err = tavola_message_put_later(handle, message, 0, TVC_NEVER_EXPIRES, call, NULL);
-    tavola_queue_close(handle);
-    return err;
+    return tavola_message_put_later(queue, message, 0, TVC_NEVER_EXPIRES, call, NULL);
 }
 
 /* The result of the job counts: when its message cannot be deleted it is done once more. */
-static tavola_err run_hidden(tavola_queue *queue, const char *text, uint32_t hidden_s,
+tavola_err tavola_eventually(tavola_queue *queue, const char *message, uint32_t hidden_s,
                              tavola_job_fn job, void *user, tavola_call *call)
 {
-    tavola_message *message = NULL;
+    if (job == NULL)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no job: it is NULL");
+
+    uint32_t seconds = tvc_hidden_seconds(hidden_s);
+    tavola_message *put = NULL;
     tavola_err err =
-        tavola_message_put_later(queue, text, hidden_s, TVC_NEVER_EXPIRES, call, &message);
+        tavola_message_put_later(queue, message, seconds, TVC_NEVER_EXPIRES, call, &put);
 
     if (err)
         return err;
 
     tvc_keeper keeper;
 
-    err = tvc_keeper_start(&keeper, queue, message, hidden_s);
+    err = tvc_keeper_start(&keeper, queue, put, seconds);
     if (err == TAVOLA_OK) {
-        err = job(user, text, 0);
+        err = job(user, message, 0);
         if (tvc_keeper_stop(&keeper) && err == TAVOLA_OK)
-            (void)!tavola_message_delete(queue, message, call);
+            (void)!tavola_message_delete(queue, put, call);
     }
-    tavola_message_free(message);
-    return err;
-}
-
-tavola_err tavola_eventually(tavola_client *client, const char *queue, const char *message,
-                             uint32_t hidden_s, tavola_job_fn job, void *user, tavola_call *call)
-{
-    if (message == NULL || job == NULL)
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no message or no job");
-
-    tavola_queue *handle = NULL;
-    tavola_err err = tavola_queue_open(client, queue, &handle);
-
-    if (err)
-        return tvc_call_refuse(call, err, "this is no name of a queue");
-    err = run_hidden(handle, message, tvc_hidden_seconds(hidden_s), job, user, call);
-    tavola_queue_close(handle);
+    tavola_message_free(put);
     return err;
 }

@@ -164,7 +164,7 @@ static tavola_err open_parts(tavola_indexed *indexed, tavola_table *table,
     tavola_err err = tavola_queue_open(inter->queue->resource.client,
                                        tavola_queue_name(inter->queue), &indexed->queue);
 
-    indexed->hidden_s = tvc_hidden_seconds(inter->hide_ms / 1000 + (inter->hide_ms % 1000 != 0));
+    indexed->hidden_s = tvc_hidden_seconds(inter->hidden_s);
     return err ? tvc_call_refuse(call, err, "the queue cannot be opened") : TAVOLA_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Denormalization and compound keys: what needs no request. */
 #include "client/patterns/pattern.h"
+#include "client/why.h"
 
 static void embed(tavola_entity *to, const char *prefix, const tvc_property *property)
 {
@@ -53,5 +54,7 @@ char *tavola_key_part(char separator, const char *key, size_t i)
         if (i-- == 0)
             return tvc_dup(part);
     }
+    (void)tvc_refuse(key ? TAVOLA_END : TAVOLA_ERR_INVALID,
+                     key ? "the key has no such part" : "there is no key: it is NULL");
     return NULL;
 }

@@ -175,29 +175,26 @@ static tavola_err put(const large *self, tavola_entity *entity, tavola_container
     return err;
 }
 
-tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity, const char *container,
-                            const char *property, const void *data, size_t size, tavola_call *call)
+tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity, const char *property,
+                            tavola_container *container, const void *data, size_t size,
+                            tavola_call *call)
 {
     const char *why = NULL;
     tavola_err err = tvc_entity_check(entity, &why);
 
     if (err)
         return tvc_call_refuse(call, err, "%s", why ? why : "there is no entity");
-    if (table == NULL || property == NULL || (data == NULL && size > 0))
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
-                               "the table, the property or the data is missing");
+    err = tvc_large_check(table, container, property, call);
+    if (err)
+        return err;
+    if (data == NULL && size > 0)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there are no data: they are NULL");
 
     tavola_call own;
     large self = {table, tavola_entity_partition_key(entity), tavola_entity_row_key(entity),
                   property, tvc_writing_call_of(call, &own)};
-    tavola_container *handle = NULL;
 
-    err = tavola_container_open(table->client, container, &handle);
-    if (err)
-        tvc_call_refuse(self.call, err, "this is no name of a container");
-    else
-        err = put(&self, entity, handle, data ? data : "", size);
-    tavola_container_close(handle);
+    err = put(&self, entity, container, data ? data : "", size);
     tvc_writing_call_done(call, &own);
     return err;
 }

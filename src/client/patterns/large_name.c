@@ -1,6 +1,7 @@
 /* The names of blobs that hold large values. */
 #include "client/patterns/large_name.h"
 
+#include "client/blob/blob.h"
 #include "client/client.h"
 
 enum { HASH_DIGITS = 32 };
@@ -73,5 +74,22 @@ tavola_err tvc_large_parse(const char *text, char **ret_container, const char **
         return TAVOLA_ERR_NO_MEMORY;
     *ret_container = container;
     *ret_blob = text + at + 1;
+    return TAVOLA_OK;
+}
+
+tavola_err tvc_large_check(const tavola_table *table, const tavola_container *container,
+                           const char *property, tavola_call *call)
+{
+    if (table == NULL || container == NULL || property == NULL)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
+                               "the table, the container or the property is missing");
+
+    const char *of_table = table->client->credentials.account;
+    const char *of_container = container->resource.client->credentials.account;
+
+    /* "" is one that is not known. */
+    if (*of_table && *of_container && strcmp(of_table, of_container) != 0)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
+                               "the container is not of the table's account");
     return TAVOLA_OK;
 }

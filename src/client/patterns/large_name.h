@@ -21,4 +21,11 @@ char *tvc_large_new_name(const tavola_table *table, const char *property, const 
  */
 tavola_err tvc_large_parse(const char *text, char **ret_container, const char **ret_blob);
 
+/**
+ * A table and a container of one account: the name in an entity says nothing of another.  INVALID,
+ * with a line in the call, when one is missing or they are not.
+ */
+tavola_err tvc_large_check(const tavola_table *table, const tavola_container *container,
+                           const char *property, tavola_call *call);
+
 #endif

@@ -136,29 +136,29 @@ static tavola_err sweep(tavola_container *container, const char *prefix, const n
     return err;
 }
 
-tavola_err tavola_large_sweep(tavola_table *table, const char *container, const char *property,
-                              tavola_ticks older_than, tavola_call *call, uint64_t *ret_count)
+tavola_err tavola_large_sweep(tavola_table *table, const char *property,
+                              tavola_container *container, tavola_ticks older_than,
+                              tavola_call *call, uint64_t *ret_count)
 {
-    if (table == NULL || property == NULL)
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "the table or the property is missing");
+    tavola_err err = tvc_large_check(table, container, property, call);
+
+    if (err)
+        return err;
 
     tavola_call own;
     tavola_call *used = tvc_writing_call_of(call, &own);
     named names = {0};
     uint64_t count = 0;
-    tavola_container *handle = NULL;
     char *prefix = tvc_large_prefix(table, property);
-    tavola_err err = prefix ? TAVOLA_OK : TAVOLA_ERR_NO_MEMORY;
 
-    if (err == TAVOLA_OK)
-        err = tavola_container_open(table->client, container, &handle);
+    if (prefix == NULL)
+        err = TAVOLA_ERR_NO_MEMORY;
     if (err == TAVOLA_OK)
         err = read_table(table, property, used, &names);
     if (err == TAVOLA_OK)
-        err = sweep(handle, prefix, &names, older_than, used, &count);
+        err = sweep(container, prefix, &names, older_than, used, &count);
     if (err == TAVOLA_OK && ret_count)
         *ret_count = count;
-    tavola_container_close(handle);
     tvc_release(names.hashes);
     tvc_release(prefix);
     tvc_writing_call_done(call, &own);

@@ -62,25 +62,19 @@ static tavola_err append_to_hour(tavola_container *container, const char *stem, 
     return err;
 }
 
-tavola_err tavola_log_blob_append(tavola_client *client, const char *container, const char *stem,
-                                  tavola_ticks when, const void *data, size_t size,
-                                  tavola_call *call)
+tavola_err tavola_log_blob_append(tavola_container *container, const char *stem, tavola_ticks when,
+                                  const void *data, size_t size, tavola_call *call)
 {
-    if (stem == NULL || when < 0 || (data == NULL && size > 0))
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "the stem, time or data is missing");
+    if (container == NULL || stem == NULL || when < 0 || (data == NULL && size > 0))
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
+                               "the container, stem, time or data is missing");
     if (size == 0)
         return TAVOLA_OK;
 
     tavola_call own;
     tavola_call *used = tvc_writing_call_of(call, &own);
-    tavola_container *handle = NULL;
-    tavola_err err = tavola_container_open(client, container, &handle);
+    tavola_err err = append_to_hour(container, stem, when, data, size, used);
 
-    if (err)
-        tvc_call_refuse(used, err, "this is no name of a container");
-    else
-        err = append_to_hour(handle, stem, when, data, size, used);
-    tavola_container_close(handle);
     tvc_writing_call_done(call, &own);
     return err;
 }

@@ -31,13 +31,19 @@ struct tavola_worker {
     atomic_ullong done, failed, poisoned;
 };
 
-tavola_err tavola_worker_open(tavola_client *client, const char *queue, const char *poison_queue,
-                              uint32_t dequeue_max, tavola_job_fn job, void *user,
-                              tavola_call *call, tavola_worker **ret_worker)
+/* A handle of its own: the caller may close his. */
+static tavola_err open_again(tavola_queue *queue, tavola_queue **ret_queue)
 {
-    if (job == NULL || ret_worker == NULL)
+    return tavola_queue_open(queue->resource.client, tavola_queue_name(queue), ret_queue);
+}
+
+tavola_err tavola_worker_open(tavola_queue *queue, tavola_queue *poison_queue, uint32_t dequeue_max,
+                              tavola_job_fn job, void *user, tavola_call *call,
+                              tavola_worker **ret_worker)
+{
+    if (queue == NULL || job == NULL || ret_worker == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
-                               "there is no job, or no place for the worker: it is NULL");
+                               "the queue, the job or the place for the worker is NULL");
 
     tavola_worker *worker = tvc_zalloc(sizeof *worker);
 
@@ -54,11 +60,10 @@ tavola_err tavola_worker_open(tavola_client *client, const char *queue, const ch
         worker->timeout_ms = call->total_timeout_ms;
     }
 
-    tavola_err err =
-        worker->call ? tavola_queue_open(client, queue, &worker->queue) : TAVOLA_ERR_NO_MEMORY;
+    tavola_err err = worker->call ? open_again(queue, &worker->queue) : TAVOLA_ERR_NO_MEMORY;
 
     if (err == TAVOLA_OK && poison_queue)
-        err = tavola_queue_open(client, poison_queue, &worker->poison);
+        err = open_again(poison_queue, &worker->poison);
     if (err) {
         tavola_worker_close(worker);
         return err;

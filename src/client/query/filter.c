@@ -124,7 +124,13 @@ const char *tavola_filter_error_text(const tavola_filter *filter)
 
 char *tavola_filter_text(const tavola_filter *filter)
 {
-    return filter == NULL || filter->error ? NULL : tvc_dup(tvc_filter_slice(filter));
+    tavola_err err = tavola_filter_error(filter);
+
+    if (err) {
+        (void)tvc_refuse(err, "%s", tavola_filter_error_text(filter));
+        return NULL;
+    }
+    return tvc_dup(tvc_filter_slice(filter));
 }
 
 /* --- comparisons --- */

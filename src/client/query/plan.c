@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "client/query/filter.h"
+#include "client/why.h"
 #include "model/odata/filter.h"
 #include "model/odata/region.h"
 
@@ -162,10 +163,18 @@ static const char *deep_plan_word(tv_slice text)
 
 const char *tavola_filter_plan(const tavola_filter *filter)
 {
-    if (filter && filter->error)
-        return NULL;
     if (filter == NULL)
         return words[TV_PLAN_TABLE];
-    return is_deep(filter) ? deep_plan_word(tvc_filter_slice(filter))
-                           : plan_word(tvc_filter_slice(filter));
+    if (filter->error) {
+        (void)tvc_refuse(filter->error, "%s", tavola_filter_error_text(filter));
+        return NULL;
+    }
+
+    tv_slice text = tvc_filter_slice(filter);
+    const char *word = is_deep(filter) ? deep_plan_word(text) : plan_word(text);
+
+    if (word == NULL)
+        (void)tvc_refuse(TAVOLA_ERR_INVALID, "the service would refuse the filter \"%.*s\"",
+                         TV_FMT(tv_slice_take(text, text.len < 200 ? text.len : 200)));
+    return word;
 }

@@ -5,8 +5,10 @@
 
 tavola_message *tavola_message_new(const char *id, const char *pop_receipt)
 {
-    if (id == NULL || pop_receipt == NULL)
+    if (id == NULL || pop_receipt == NULL) {
+        (void)tvc_refuse(TAVOLA_ERR_INVALID, "the id or the pop receipt is NULL");
         return NULL;
+    }
 
     size_t id_size = strlen(id) + 1, receipt_size = strlen(pop_receipt) + 1;
     tavola_message *message = tvc_zalloc(sizeof *message);

@@ -443,8 +443,8 @@ static void run_step(const char *name, int count, char **words)
 
 int main(int argc, char **argv)
 {
-    if (tavola_client_open(argv[1], NULL, &client, NULL) ||
-        tavola_table_open(client, argv[2], &table) || tavola_table_create_if_absent(table, NULL))
+    if (tavola_client_open(argv[1], NULL, &client) || tavola_table_open(client, argv[2], &table) ||
+        tavola_table_create_if_absent(table, NULL))
         return 1;
 #ifdef OFFERS_library
     if (open_indexed(table, &indexed))

@@ -8,7 +8,7 @@ int main(int argc, char **argv)
     tavola_client *client = NULL;
     tavola_table *table = NULL;
 
-    if (argc < 3 || tavola_client_open(argv[1], &options, &client, NULL) ||
+    if (argc < 3 || tavola_client_open(argv[1], &options, &client) ||
         tavola_table_open(client, argv[2], &table))
         return 1;
     for (int n = 0; n < 5; n++) {

@@ -56,9 +56,10 @@ class Tavola:
         self.library = ctypes.CDLL(os.environ["TAVOLA_LIBRARY"])
         self.library.tavola_err_name.restype = ctypes.c_char_p
         self.choose = self.CHOOSE(lambda user, pk, rk, name: name.startswith(b"S"))
-        client = self.receive("tavola_client_open", CONNECTION.encode(), None, last=(None,))
+        client = self.receive("tavola_client_open", CONNECTION.encode(), None)
         self.table = self.receive("tavola_table_open", client, TABLE.encode())
-        self.crypto = self.make("tavola_crypto_new_aes", b"local:key1", KEK)
+        self.crypto = self.receive("tavola_crypto_new_aes", b"local:key1", KEK,
+                                   ctypes.c_size_t(len(KEK)))
         self.library.tavola_crypto_set_properties(self.crypto, self.choose, None)
         self.library.tavola_table_set_crypto(self.table, self.crypto)
 
@@ -71,9 +72,9 @@ class Tavola:
         if err:
             raise AssertionError(self.library.tavola_err_name(err).decode())
 
-    def receive(self, name, *arguments, last=()):
+    def receive(self, name, *arguments):
         result = ctypes.c_void_p()
-        self.check(getattr(self.library, name)(*arguments, ctypes.byref(result), *last))
+        self.check(getattr(self.library, name)(*arguments, ctypes.byref(result)))
         return result
 
     def write(self, version):

@@ -49,7 +49,7 @@ TEST(pieces_are_of_one_blob)
         snprintf(connection, sizeof connection,
                  "AccountName=account;AccountKey=" KEY ";BlobEndpoint=http://127.0.0.1:%d/account",
                  server.port);
-        CHECK_CODE(tavola_client_open(connection, &options, &client, NULL), TAVOLA_OK);
+        CHECK_CODE(tavola_client_open(connection, &options, &client), TAVOLA_OK);
         CHECK_CODE(tavola_container_open(client, "files", &container), TAVOLA_OK);
         CHECK_CODE(tavola_blob_get(container, "b", 10, NULL, &data, &size), rows[i].err);
         CHECK_TEXT(((tv_slice){data ? data : "", size}), rows[i].text);

@@ -49,7 +49,7 @@ static void open_stand(script_answer answer, uint32_t connections_max)
              "AccountName=account;AccountKey=" KEY ";TableEndpoint=http://127.0.0.1:%d/account;"
              "QueueEndpoint=http://127.0.0.1:%d/account;BlobEndpoint=http://127.0.0.1:%d/account",
              s.server.port, s.server.port, s.server.port);
-    CHECK_CODE(tavola_client_open(text, &options, &s.client, NULL), TAVOLA_OK);
+    CHECK_CODE(tavola_client_open(text, &options, &s.client), TAVOLA_OK);
     CHECK_CODE(tavola_table_open(s.client, "People", &s.table), TAVOLA_OK);
     CHECK_CODE(tavola_queue_open(s.client, "queue", &s.queue), TAVOLA_OK);
     CHECK_CODE(tavola_container_open(s.client, "container", &s.container), TAVOLA_OK);
@@ -415,8 +415,7 @@ static tavola_err work_for_a_moment(void)
 
 static void open_worker(void)
 {
-    CHECK_CODE(tavola_worker_open(s.client, "queue", "poison", 0, do_nothing, NULL, NULL, &worker),
-               TAVOLA_OK);
+    CHECK_CODE(tavola_worker_open(s.queue, NULL, 0, do_nothing, NULL, NULL, &worker), TAVOLA_OK);
 }
 
 TEST(a_worker_stops_whatever_its_server_does)

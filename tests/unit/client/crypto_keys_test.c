@@ -102,7 +102,7 @@ static EVP_PKEY *rsa_key; /* made once */
 
 static tavola_crypto *rsa_crypto(pem_text pem)
 {
-    tavola_crypto *crypto = tavola_crypto_new_rsa("rsa", pem.text, pem.size);
+    tavola_crypto *crypto = new_rsa("rsa", pem.text, pem.size);
 
     tavola_crypto_set_properties(crypto, choose_all, NULL);
     return crypto;
@@ -136,7 +136,7 @@ TEST(aes_keys_of_three_sizes)
 
     fill_counting(kek, sizeof kek, 7);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tavola_crypto *crypto = tavola_crypto_new_aes_size("k", kek, cases[i].size);
+        tavola_crypto *crypto = new_aes_size("k", kek, cases[i].size);
         const char *envelope = NULL;
 
         CHECK((crypto != NULL) == (cases[i].algorithm != NULL));
@@ -156,13 +156,13 @@ TEST(aes_keys_of_three_sizes)
 TEST(another_aes_key_of_the_same_name_reads_nothing)
 {
     uint8_t kek[32] = {1};
-    tavola_crypto *writer = tavola_crypto_new_aes("k", kek);
-    tavola_crypto *shorter = tavola_crypto_new_aes_size("k", kek, 16);
+    tavola_crypto *writer = new_aes("k", kek);
+    tavola_crypto *shorter = new_aes_size("k", kek, 16);
     tavola_entity *entity = encrypted_free(writer, plain_entity());
 
     kek[31] = 1;
 
-    tavola_crypto *other = tavola_crypto_new_aes("k", kek);
+    tavola_crypto *other = new_aes("k", kek);
 
     check_refused(other, entity);
     check_refused(shorter, entity);
@@ -235,35 +235,35 @@ TEST(refuses_what_is_no_key)
     tavola_key_ops ops = counting_ops;
     counting_key key = {.kid = "k"};
 
-    assert_null(tavola_crypto_new_rsa("k", NULL, 0));
-    assert_null(tavola_crypto_new_rsa(NULL, good.text, good.size));
-    assert_null(tavola_crypto_new_rsa("", good.text, good.size));
-    assert_null(tavola_crypto_new_rsa("k", good.text, 0));
-    assert_null(tavola_crypto_new_rsa("k", good.text, good.size / 2));
-    assert_null(tavola_crypto_new_rsa("k", "nonsense", 8));
-    assert_null(tavola_crypto_new_rsa("k", ec.text, ec.size));
+    assert_null(new_rsa("k", NULL, 0));
+    assert_null(new_rsa(NULL, good.text, good.size));
+    assert_null(new_rsa("", good.text, good.size));
+    assert_null(new_rsa("k", good.text, 0));
+    assert_null(new_rsa("k", good.text, good.size / 2));
+    assert_null(new_rsa("k", "nonsense", 8));
+    assert_null(new_rsa("k", ec.text, ec.size));
     /* One with a password would make OpenSSL ask for it on the terminal. */
-    assert_null(tavola_crypto_new_rsa("k", locked.text, locked.size));
+    assert_null(new_rsa("k", locked.text, locked.size));
     CHECK_INT(ERR_peek_error(), 0);
     EVP_PKEY_free(curve);
 
-    assert_null(tavola_crypto_new_aes(NULL, kek));
-    assert_null(tavola_crypto_new_aes("", kek));
-    assert_null(tavola_crypto_new_aes("\xff", kek));
-    assert_null(tavola_crypto_new_aes("k", NULL));
-    assert_null(tavola_crypto_new(NULL, &key));
+    assert_null(new_aes(NULL, kek));
+    assert_null(new_aes("", kek));
+    assert_null(new_aes("\xff", kek));
+    assert_null(new_aes("k", NULL));
+    assert_null(new_own(NULL, &key));
     ops.struct_size = 8;
-    assert_null(tavola_crypto_new(&ops, &key));
+    assert_null(new_own(&ops, &key));
     ops = counting_ops;
     ops.kid = NULL;
-    assert_null(tavola_crypto_new(&ops, &key));
+    assert_null(new_own(&ops, &key));
     ops = counting_ops;
     ops.algorithm = NULL;
-    assert_null(tavola_crypto_new(&ops, &key));
+    assert_null(new_own(&ops, &key));
     ops = counting_ops;
     ops.wrap = NULL;
     ops.unwrap = NULL;
-    assert_null(tavola_crypto_new(&ops, &key));
+    assert_null(new_own(&ops, &key));
 }
 
 TEST(nothing_happens_to_no_crypto)
@@ -295,11 +295,11 @@ TEST(the_applications_key_may_fail)
         {"bytes that are too many", {.kid = "k", .algorithm = "TURN", .excess = 8}, true, false},
     };
     counting_key good_key = {.kid = "k", .algorithm = "TURN"};
-    tavola_crypto *good = tavola_crypto_new(&counting_ops, &good_key);
+    tavola_crypto *good = new_own(&counting_ops, &good_key);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         counting_key key = cases[i].key;
-        tavola_crypto *crypto = tavola_crypto_new(&counting_ops, &key);
+        tavola_crypto *crypto = new_own(&counting_ops, &key);
         tavola_entity *plain = plain_entity(), *made = NULL;
         tavola_entity *theirs = encrypted(good, plain);
 
@@ -327,8 +327,8 @@ TEST(a_key_may_only_read_or_only_write)
     read_ops.algorithm = NULL;
     write_ops.unwrap = NULL;
 
-    tavola_crypto *reader = tavola_crypto_new(&read_ops, &key);
-    tavola_crypto *writer = tavola_crypto_new(&write_ops, &key);
+    tavola_crypto *reader = new_own(&read_ops, &key);
+    tavola_crypto *writer = new_own(&write_ops, &key);
     tavola_entity *plain = plain_entity(), *entity = NULL;
 
     CHECK_TVC(tvc_crypto_encrypt(reader, here, plain, &entity), TAVOLA_ERR_CRYPTO);
@@ -360,8 +360,8 @@ static tavola_crypto *resolve(void *user, const char *kid)
 TEST(a_resolver_finds_other_keys)
 {
     uint8_t kek[32] = {1};
-    tavola_crypto *old = tavola_crypto_new_aes("old", kek);
-    tavola_crypto *lost = tavola_crypto_new_aes("lost", kek);
+    tavola_crypto *old = new_aes("old", kek);
+    tavola_crypto *lost = new_aes("lost", kek);
     tavola_crypto *now = rsa_crypto(private_pem(rsa_key));
     key_ring ring = {.crypto = old, .kid = "old"};
     tavola_entity *entity = encrypted_free(old, plain_entity());
@@ -464,8 +464,8 @@ TEST(survives_every_failing_allocation)
 
     MEMORY_FAULTS(fault)
     {
-        tavola_crypto *aes = tavola_crypto_new_aes("k", (const uint8_t[32]){1});
-        tavola_crypto *rsa = tavola_crypto_new_rsa("k", pem.text, pem.size);
+        tavola_crypto *aes = new_aes("k", (const uint8_t[32]){1});
+        tavola_crypto *rsa = new_rsa("k", pem.text, pem.size);
 
         CHECK((aes && rsa) || memory_fault_was_hit());
         tavola_crypto_free(aes);

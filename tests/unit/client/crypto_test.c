@@ -40,7 +40,7 @@ TEST(reads_what_other_libraries_published)
 
     CHECK_INT(from_base64("rFz7+tv4hRiWdWUJMFlxl1xxtU/qFUeTriGaxwEcxjU=", kek, sizeof kek), 32);
 
-    tavola_crypto *crypto = tavola_crypto_new_aes("key1", kek);
+    tavola_crypto *crypto = new_aes("key1", kek);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tavola_entity *entity = tavola_entity_new("pk", cases[i].row_key);
@@ -258,7 +258,7 @@ TEST(refuses_hostile_envelopes_before_it_asks_a_key)
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         counting_key key = {.kid = "k", .algorithm = "TURN"};
-        tavola_crypto *crypto = tavola_crypto_new(&counting_ops, &key);
+        tavola_crypto *crypto = new_own(&counting_ops, &key);
         tavola_entity *entity = tavola_entity_new("Sales", "000223");
 
         t_row = cases[i].what;
@@ -274,7 +274,7 @@ TEST(refuses_hostile_envelopes_before_it_asks_a_key)
 TEST(refuses_a_wrapped_key_that_is_too_long)
 {
     counting_key key = {.kid = "k", .algorithm = "TURN"};
-    tavola_crypto *crypto = tavola_crypto_new(&counting_ops, &key);
+    tavola_crypto *crypto = new_own(&counting_ops, &key);
     tavola_entity *entity = tavola_entity_new("Sales", "000223");
     char wrapped[1405], envelope[2000];
 

@@ -23,6 +23,36 @@
                        tavola_err_name(want_tvc));                                                 \
     } while (0)
 
+/* Cryptos; NULL when they are refused, or memory is short. */
+static inline tavola_crypto *new_aes_size(const char *kid, const void *kek, size_t size)
+{
+    tavola_crypto *crypto = NULL;
+    tavola_err err = tavola_crypto_new_aes(kid, kek, size, &crypto);
+
+    return err ? NULL : crypto;
+}
+
+static inline tavola_crypto *new_aes(const char *kid, const void *kek)
+{
+    return new_aes_size(kid, kek, 32);
+}
+
+static inline tavola_crypto *new_rsa(const char *kid, const char *pem, size_t size)
+{
+    tavola_crypto *crypto = NULL;
+    tavola_err err = tavola_crypto_new_rsa(kid, pem, size, &crypto);
+
+    return err ? NULL : crypto;
+}
+
+static inline tavola_crypto *new_own(const tavola_key_ops *ops, void *key)
+{
+    tavola_crypto *crypto = NULL;
+    tavola_err err = tavola_crypto_new(ops, key, &crypto);
+
+    return err ? NULL : crypto;
+}
+
 /* Where the entities of the tests are. */
 static const tvc_place here = {{"account", 7}, {"People", 6}};
 
@@ -61,7 +91,7 @@ static inline tavola_crypto *known_crypto(int protocol)
 
     fill_counting(kek, sizeof kek, 0);
 
-    tavola_crypto *crypto = tavola_crypto_new_aes("local:key1", kek);
+    tavola_crypto *crypto = new_aes("local:key1", kek);
 
     tavola_crypto_set_protocol(crypto, protocol);
     tavola_crypto_set_properties(crypto, choose_all, NULL);

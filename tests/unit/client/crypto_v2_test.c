@@ -47,7 +47,7 @@ TEST(writes_the_documented_bytes)
 
 TEST(is_what_a_new_crypto_writes)
 {
-    tavola_crypto *crypto = tavola_crypto_new_aes("k", (const uint8_t[32]){1});
+    tavola_crypto *crypto = new_aes("k", (const uint8_t[32]){1});
     tavola_entity *plain = plain_entity(), *a, *b;
     const char *envelope = NULL;
     const void *a_data = NULL, *b_data = NULL;
@@ -96,7 +96,7 @@ TEST(every_type_comes_back)
          {.type = TAVOLA_GUID,
           .as.guid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 255}}}},
     };
-    tavola_crypto *crypto = tavola_crypto_new_aes("k", (const uint8_t[32]){1});
+    tavola_crypto *crypto = new_aes("k", (const uint8_t[32]){1});
 
     tavola_crypto_set_properties(crypto, choose_all, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -244,7 +244,7 @@ TEST(a_value_stays_where_it_was_written)
     tavola_entity_free(entity);
 
     t_row = "an older value of the same property";
-    tavola_crypto *fresh = tavola_crypto_new_aes("k", (const uint8_t[32]){1});
+    tavola_crypto *fresh = new_aes("k", (const uint8_t[32]){1});
     tavola_crypto_set_properties(fresh, choose_all, NULL);
     tavola_entity *old = sealed_entity(fresh);
     entity = sealed_entity(fresh);

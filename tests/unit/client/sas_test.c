@@ -25,7 +25,7 @@ static int open_client(__attribute__((unused)) void **state)
 {
     tvc_connection connection;
 
-    if (tvc_connection_parse("UseDevelopmentStorage=true", false, &connection, NULL) != TAVOLA_OK)
+    if (tvc_connection_parse("UseDevelopmentStorage=true", false, &connection) != TAVOLA_OK)
         return -1;
     client.credentials = connection.credentials;
     connection.credentials = (tvc_credentials){0};

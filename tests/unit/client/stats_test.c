@@ -75,7 +75,7 @@ static tavola_client *open_both(const script_answer *answers, int count)
              "AccountName=account;AccountKey=" KEY ";TableEndpoint=http://127.0.0.1:%d/account;"
              "TableSecondaryEndpoint=http://127.0.0.1:%d/account-secondary",
              primary.port, secondary.port);
-    tavola_err err = tavola_client_open(text, &options, &client, NULL);
+    tavola_err err = tavola_client_open(text, &options, &client);
 
     CHECK(err == TAVOLA_OK || err == TAVOLA_ERR_NO_MEMORY);
     return client;

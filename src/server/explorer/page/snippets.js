@@ -8,7 +8,7 @@ tavola_table *people = NULL;
 tavola_entity *ada = tavola_entity_new("Sales", "121");
 
 tavola_entity_set_string(ada, "Name", "Ada");
-if (tavola_client_open("${connection}", NULL, &client, NULL) ||
+if (tavola_client_open("${connection}", NULL, &client) ||
     tavola_table_open(client, "People", &people) ||
     tavola_table_create_if_absent(people, NULL) || tavola_insert_or_replace(people, ada, NULL))
     return 1;`;

@@ -686,7 +686,7 @@ TEST(survives_a_lack_of_memory)
                  "AccountName=account;AccountKey=" KEY ";TableEndpoint=http://127.0.0.1:%d/account",
                  server.port);
 
-        tavola_err err = tavola_client_open(text, &options, &client, NULL);
+        tavola_err err = tavola_client_open(text, &options, &client);
         tavola_op *op = err ? NULL : make_get(client, NULL);
 
         if (err == TAVOLA_OK)

@@ -16,7 +16,7 @@ static tavola_client *open_raced(void)
 
     CHECK_CODE(tavola_client_open("AccountName=account;AccountKey=" KEY
                                   ";TableEndpoint=http://raced.test/account",
-                                  &options, &client, NULL),
+                                  &options, &client),
                TAVOLA_OK);
     return client;
 }

@@ -485,7 +485,14 @@ static const tavola_index by_name = {.prefix = "name_", .property = "Name"};
 
 static tavola_err sweep(tavola_table *table)
 {
-    return tavola_large_sweep(table, "photos", "Photo", tavola_now(), NULL, NULL);
+    tavola_container *photos = NULL;
+
+    CHECK_CODE(tavola_container_open(table->client, "photos", &photos), TAVOLA_OK);
+
+    tavola_err err = tavola_large_sweep(table, "Photo", photos, tavola_now(), NULL, NULL);
+
+    tavola_container_close(photos);
+    return err;
 }
 
 static tavola_err delete_large(tavola_table *table)
@@ -651,7 +658,7 @@ TEST(a_certificate_that_is_refused_is_not_asked_for_again)
     snprintf(text, sizeof text,
              "AccountName=account;AccountKey=" KEY ";TableEndpoint=https://localhost:%d/account",
              server.port);
-    CHECK_CODE(tavola_client_open(text, &options, &client, NULL), TAVOLA_OK);
+    CHECK_CODE(tavola_client_open(text, &options, &client), TAVOLA_OK);
     for (int i = 0; i < 2; i++) {
         tavola_op *op = i ? make_write(client, call, "{}") : make_get(client, call);
 

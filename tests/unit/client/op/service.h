@@ -66,7 +66,7 @@ static inline tavola_client *open_client(const script_server *primary,
     snprintf(text, sizeof text,
              "AccountName=account;AccountKey=" KEY ";TableEndpoint=http://127.0.0.1:%d/account;%s",
              primary->port, rest);
-    CHECK_CODE(tavola_client_open(text, &options, &client, NULL), TAVOLA_OK);
+    CHECK_CODE(tavola_client_open(text, &options, &client), TAVOLA_OK);
     return client;
 }
 

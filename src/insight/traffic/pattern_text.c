@@ -64,14 +64,14 @@ static void add_whose(const tv_pattern *pattern, tv_arena *arena, tv_buf *out)
     }
 }
 
+/* How many scans there were in a slot is not known. */
 static void add_wall(const tv_pattern *pattern, tv_buf *out)
 {
-    tv_buf_add_lit(out, "A table scan at ");
+    tv_buf_add_lit(out, "Nearly all of the table was scanned at ");
     add_time(pattern->minute, out);
-    tv_buf_add_lit(out, " read every part of the keys");
     if (pattern->times > 1)
-        tv_buf_printf(out, ", and %zu other%s", pattern->times - 1,
-                      pattern->times > 2 ? "s at other times" : " at another time");
+        tv_buf_printf(out, ", and in %zu other %s%s", pattern->times - 1,
+                      pattern->minutes == 1 ? "minute" : "slot", pattern->times > 2 ? "s" : "");
     tv_buf_add_char(out, '.');
 }
 

@@ -86,7 +86,7 @@ test('entities, with the plan of a filter', async () => {
   await eventually(async () => {
     await page.click('.qright .primary');
     await page.waitForSelector('.browse:not(.stale) .gr');
-    assert.match(await page.textContent('.status'), /\b\d(\.\d+)? ms/);
+    assert.match(await page.textContent('.status'), /examined\s*\d(\.\d+)? ms/);
   });
   await picture(page, 'entities');
   await close(page);

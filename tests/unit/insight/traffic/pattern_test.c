@@ -173,6 +173,12 @@ static uint64_t scan_at_70(int slot, int partition)
     return slot == 70 ? 1000 : 0;
 }
 
+static uint64_t scans_from_70(int slot, int partition)
+{
+    (void)partition;
+    return slot == 70 || slot == 80 || slot == 90 ? (uint64_t)(1070 - slot) : 0;
+}
+
 static uint64_t scan_of_a_third(int slot, int partition)
 {
     return slot == 70 && partition < PARTITIONS / 3 ? 3000 : 0;
@@ -253,7 +259,9 @@ TEST(pictures_have_their_names_and_words)
         {"updates that move on", append, WRITES, BOTH, "even ", NULL},
         {"to and fro", to_and_fro, INSERTS, BOTH, "even ", NULL},
         {"wall", scan_at_70, SCANNED, BOTH, "wall ",
-         "A table scan at 01:10 UTC read every part of the keys."},
+         "Nearly all of the table was scanned at 01:10 UTC."},
+        {"walls", scans_from_70, SCANNED, BOTH, "wall ",
+         "Nearly all of the table was scanned at 01:10 UTC, and in 2 other minutes."},
         {"a scan of a third", scan_of_a_third, SCANNED, BOTH, "", NULL},
         {"stripes", every_30, READS, BOTH, "stripes ",
          "Traffic comes every 30 minutes, evenly over the keys."},

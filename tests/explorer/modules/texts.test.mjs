@@ -12,6 +12,7 @@ import {
 } from '../../../src/server/explorer/page/dom.js';
 import { printTree, readTree } from '../../../src/server/explorer/page/form.js';
 import * as messages from '../../../src/server/explorer/page/messages.js';
+import { estimateText } from '../../../src/server/explorer/page/queries.js';
 import { readToken } from '../../../src/server/explorer/page/sas_text.js';
 import { element, escapeXml, parseXml } from '../../../src/server/explorer/page/xml.js';
 
@@ -81,4 +82,35 @@ test('numbers and texts are written as people read them', () => {
     [shortened('abcdefghij', 5), visible(''), visible('a\n')],
     ['abc…j', '""', 'a␊'],
   );
+});
+
+test('an estimate says what it rests on where it is one', () => {
+  const exact = {
+    examined: 40,
+    low: 40,
+    high: 40,
+    returned: 40,
+    returnedLow: 40,
+    returnedHigh: 40,
+  };
+  for (const [estimate, wanted] of [
+    [{ ...exact, pages: 1, ms: 0.06 }, '40 examined, 40 returned; 1 page, about 0.06 ms'],
+    [
+      {
+        ...exact,
+        returned: 1,
+        returnedLow: 0,
+        returnedHigh: 3,
+        returnedBasis: 'history',
+        pages: 2,
+        ms: 5,
+      },
+      '40 examined, about 1 (0 to 3, by earlier queries of this kind) returned; 2 pages, about 5.00 ms',
+    ],
+    [
+      { ...exact, examined: 3600, low: 3000, high: null, pages: 4, ms: 20 },
+      '3,000 or more examined, 40 returned; 4 pages, about 20 ms',
+    ],
+  ])
+    assert.equal(estimateText(estimate), wanted);
 });

@@ -171,6 +171,29 @@ function rangeText({ from, to }) {
 
 // --- the bar ---
 
+/** What an estimate goes by, as in `tavola explain`. */
+const BASES = {
+  'partition fact': 'by what is known of partitions',
+  'key sample': 'by a sample of keys',
+  'mean partition': 'by the mean of all partitions',
+  sample: 'by a sample of entities',
+  history: 'by earlier queries of this kind',
+  beginning: 'by the first of them',
+};
+
+function boundsText(about, low, high, basis) {
+  if (high == null) return `${count(low)} or more`;
+  if (low === high) return count(low);
+  return `about ${count(about)} (${count(low)} to ${count(high)}, ${BASES[basis] ?? 'by an estimate'})`;
+}
+
+/** "40 examined, 40 returned; 1 page, 0.06 ms" */
+export function estimateText(e) {
+  const examined = boundsText(e.examined, e.low, e.high, e.basis),
+    returned = boundsText(e.returned, e.returnedLow, e.returnedHigh, e.returnedBasis);
+  return `${examined} examined, ${returned} returned; ${plural(e.pages, 'page')}, about ${milliseconds(e.ms)}`;
+}
+
 /**
  * `on.run(filter)` when it is to be run, `on.plan(explained)` when the plan changes; `columns()` is a
  * Map of names to types, `partitions()` a list of [key, count].
@@ -355,14 +378,7 @@ export class QueryBar {
         h('dt', null, plural(ranges.length, 'range')),
         ranges.slice(0, 4).map(range => h('dd', null, h('code', null, rangeText(range)))),
         ranges.length > 4 && h('dd', null, `and ${count(ranges.length - 4)} more`),
-        estimate && [
-          h('dt', null, 'Estimate'),
-          h(
-            'dd',
-            null,
-            `${count(estimate.examined)} examined (${count(estimate.low)} to ${count(estimate.high)}), ${count(estimate.returned ?? 0)} returned, ${plural(estimate.pages ?? 1, 'page')}, ${milliseconds(estimate.ms ?? 0)}; by ${estimate.basis}`,
-          ),
-        ],
+        estimate && [h('dt', null, 'Estimate'), h('dd', null, estimateText(estimate))],
         estimate?.azure && [
           h('dt', null, 'In Azure'),
           h(

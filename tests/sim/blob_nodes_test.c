@@ -37,6 +37,7 @@ enum {
     STEPS = 40,
     FENCES = 4,
     COLLECTIONS = 12,
+    TURNS = 20,
     BLOBS = 2,
     STAMPS_MAX = ACTORS * STEPS,
     READS_MAX = 4 * ACTORS * STEPS,
@@ -133,13 +134,15 @@ static void note_content(content *list, int *count, uint64_t id, tv_slice text)
 
 /* --- what actors do --- */
 
-/* The instant of what comes is this one, whatever others do meanwhile. */
+/* The instant of what comes is this one, whatever others do meanwhile, which may be much. */
 static void begin(actor *a)
 {
-    static const int ms[] = {0, 0, 1, 20, 300, 700};
+    static const int ms[] = {0, 0, 0, 1, 4, 12};
+    int pause = ms[below(a->world, 6)], turns = pause ? TURNS : 1;
 
     tv_txn_begin(a->txn);
-    a->node->pool->ops->pause(a->node->pool, ms[below(a->world, 6)]);
+    while (turns--)
+        a->node->pool->ops->pause(a->node->pool, pause);
 }
 
 /* Until nobody was faster: the function's result. */
@@ -183,11 +186,11 @@ static tv_blob_change change_of(actor *a, const blob *b)
 /* A change that gives the blob a new ETag; with a new content, which is `text`. */
 static void change_blob(actor *a, blob *b, tv_update_fn *fn, tv_blob_change *change, tv_slice text)
 {
-    int64_t before = b->stamps.latest;
-    tv_err err;
-
     begin(a);
-    err = do_it(a, b->partition, fn, change);
+
+    int64_t before = b->stamps.latest;
+    tv_err err = do_it(a, b->partition, fn, change);
+
     if (err) {
         note_unexpected(a, err);
         return;
@@ -251,11 +254,12 @@ static void set_metadata(actor *a, blob *b)
 static void take_snapshot(actor *a, blob *b)
 {
     tv_snapshot_blob op = {.change = change_of(a, b)};
-    int64_t before = b->stamps.latest;
-    tv_err err;
 
     begin(a);
-    err = do_it(a, b->partition, tv_snapshot_blob_run, &op);
+
+    int64_t before = b->stamps.latest;
+    tv_err err = do_it(a, b->partition, tv_snapshot_blob_run, &op);
+
     if (err) {
         note_unexpected(a, err);
         return;
@@ -349,6 +353,13 @@ static tv_err forget_unfenced(tv_txn *txn, void *ctx)
                                       a->world->container_id);
 }
 
+/* As if its rows had been fenced: a container of that name can be made again. */
+static void forget_drop(actor *a, tv_slice partition)
+{
+    tv_txn_begin(a->txn);
+    note_unless(a->world, do_it(a, partition, forget_unfenced, a) == TV_OK, "a note stays");
+}
+
 static void create_container(actor *a)
 {
     world *w = a->world;
@@ -357,23 +368,21 @@ static void create_container(actor *a)
                             .name = TV_LIT("c"),
                             .arena = &a->arena,
                             .decide = decide_create};
-    int64_t before = w->container.latest;
     tv_write write = {0};
-    tv_err err;
 
     tv_catalog_prepare_create(&op, &write);
     begin(a);
-    err = do_it(a, write.partition, write.run, write.ctx);
+
+    int64_t before = w->container.latest;
+    tv_err err = do_it(a, write.partition, write.run, write.ctx);
     if (err == TV_OK) {
         note_stamp(w, &w->container, etag_of(op.attributes), before);
         w->container_id = op.id > w->container_id ? op.id : w->container_id;
         return;
     }
     note_unless(w, err == w->kind.exists || err == TV_ERR_WOULD_BLOCK, tv_err_name(err));
-    if (err == TV_ERR_WOULD_BLOCK) {
-        tv_txn_begin(a->txn);
-        note_unless(w, do_it(a, write.partition, forget_unfenced, a) == TV_OK, "a note stays");
-    }
+    if (err == TV_ERR_WOULD_BLOCK)
+        forget_drop(a, write.partition);
 }
 
 /* It is changed, or deleted. */
@@ -390,20 +399,23 @@ static void change_container(actor *a, bool is_deleted)
                                    .container = container,
                                    .arena = &a->arena,
                                    .decide = decide_delete};
-    int64_t before = w->container.latest;
     tv_write write = {0};
-    tv_err err;
 
     if (is_deleted)
         tv_catalog_prepare_delete(&delete_op, &write);
     else
         tv_catalog_prepare_change(&change, &write);
     begin(a);
-    err = do_it(a, write.partition, write.run, write.ctx);
+
+    int64_t before = w->container.latest;
+    tv_err err = do_it(a, write.partition, write.run, write.ctx);
+
     if (err == TV_OK && !is_deleted)
         note_stamp(w, &w->container, etag_of(change.attributes), before);
     note_unless(w, err == TV_OK || err == TV_ERR_NOT_FOUND || err == w->kind.not_found,
                 tv_err_name(err));
+    if (err == TV_OK && is_deleted)
+        forget_drop(a, write.partition);
     tv_container_unref(container);
 }
 
@@ -415,7 +427,7 @@ static void act(void *ctx)
     world *w = a->world;
 
     for (int step = 0; step < STEPS && w->failure[0] == '\0'; step++) {
-        int number = below(w, BLOBS), dice = below(w, 20);
+        int number = below(w, BLOBS), dice = below(w, 24);
         blob *b = &w->blobs[number];
 
         if (dice < 5)
@@ -432,10 +444,10 @@ static void act(void *ctx)
             delete_blob(a, b);
         else if (dice < 16)
             read_blob(w, a->node->engine, &a->arena, b, 0);
-        else if (dice < 18 || w->container_id == 0)
+        else if (dice < 20 || w->container_id == 0)
             create_container(a);
         else
-            change_container(a, dice == 18);
+            change_container(a, dice < 22);
         tv_arena_reset(&a->arena);
     }
 }

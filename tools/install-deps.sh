@@ -11,7 +11,7 @@ set -eu
 
 client_packages="gcc libc6-dev meson ninja-build pkg-config libssl-dev libedit-dev"
 run_packages="$client_packages libuv1-dev librocksdb-dev libexpat1-dev"
-check_packages="$run_packages ccache mold g++ libcmocka-dev libsimdjson-dev python3 python3-azure curl openssl
+check_packages="$run_packages ccache mold g++ libcmocka-dev libsimdjson-dev python3 python3-yaml python3-azure curl openssl
     chromium-headless-shell"
 
 case "${1-}" in

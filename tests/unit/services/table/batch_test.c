@@ -309,7 +309,7 @@ TEST(each_part_belongs_to_the_account_that_signed)
         {"the account in another case", "/ACCT/people", TV_ERR_AUTHORIZATION_FAILURE},
         {"the account, encoded", "/%61cct/people", TV_ERR_AUTHORIZATION_FAILURE},
         {"no account", "/", TV_ERR_INVALID_URI},
-        {"a host that is not valid", "http://a\"b/acct/people", TV_ERR_INVALID_HEADER},
+        {"a host that is not valid", "http://a\"b/acct/people", TV_ERR_INVALID_INPUT},
         {"not a request", "people", TV_ERR_INVALID_INPUT},
     };
 

@@ -380,6 +380,7 @@ shoot('a picture of each', async () => {
     for (const theme of ['light', 'dark']) {
       await page.evaluate(on => {
         document.documentElement.dataset.theme = on;
+        dispatchEvent(new Event('themechange')); // what is painted is painted anew
       }, theme);
       await page.screenshot({ path: `${SHOTS}/${width} ${name} ${theme}.png` });
     }

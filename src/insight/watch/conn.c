@@ -5,7 +5,9 @@
 
 _Static_assert(sizeof(struct tv_watch_conn) <= TV_WATCH_CONN_BYTES, "fits its room");
 
-static const int64_t read_gap_ns = INT64_C(1000000000), write_gap_ns = INT64_C(50000000);
+/* Between two requests of a run: so close comes what a loop asks for one by one; what people or timers
+ * ask for has longer gaps, whatever its partition. */
+static const int64_t read_gap_ns = INT64_C(100000000), write_gap_ns = INT64_C(50000000);
 
 /* As far as keys are kept. */
 static bool is_same_partition(const tv_watch_run *run, const tv_watch_event *event,

@@ -68,6 +68,9 @@ static void put_bounds(const char *label, const explanation *told, bounds names)
                low.as.int64 == 1 ? "entity" : "entities");
     else if (low.as.int64 == high.as.int64)
         printf("%s %s %s\n", label, room[1], low.as.int64 == 1 ? "entity" : "entities");
+    else if (about.as.int64 == 0)
+        printf("%s few entities or none (%s at most), %s\n", label, room[2],
+               basis_of(told, names.basis));
     else
         printf("%s about %s %s (%s to %s), %s\n", label, room[0],
                about.as.int64 == 1 ? "entity" : "entities", room[1], room[2],

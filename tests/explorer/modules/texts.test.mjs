@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { decoded, urlOf } from '../../../src/server/explorer/page/address.js';
 import {
   bytes,
+  milliseconds,
   percent,
   plural,
   shortened,
@@ -111,6 +112,30 @@ test('an estimate says what it rests on where it is one', () => {
       { ...exact, examined: 3600, low: 3000, high: null, pages: 4, ms: 20 },
       '3,000 or more examined, 40 returned; 4 pages, about 20 ms',
     ],
+    [
+      {
+        ...exact,
+        returned: 0.3,
+        returnedLow: 0,
+        returnedHigh: 50,
+        returnedBasis: 'sample',
+        pages: 1,
+        ms: 1,
+      },
+      '40 examined, few or none (50 at most, by a sample of entities) returned; 1 page, about 1.00 ms',
+    ],
   ])
     assert.equal(estimateText(estimate), wanted);
+});
+
+test('a time that was measured is not nothing', () => {
+  for (const [ms, wanted] of [
+    [0, '0 ms'],
+    [0.004, 'less than 0.01 ms'],
+    [0.06, '0.06 ms'],
+    [9.994, '9.99 ms'],
+    [12.4, '12 ms'],
+    [12400, '12.4 s'],
+  ])
+    assert.equal(milliseconds(ms), wanted);
 });

@@ -82,11 +82,15 @@ export const percent = share =>
   `${share >= 0.0995 || share === 0 ? Math.round(share * 100) : (share * 100).toFixed(1)} %`;
 
 export const milliseconds = ms =>
-  ms < 10
-    ? `${ms.toFixed(2)} ms`
-    : ms < 10000
-      ? `${Math.round(ms)} ms`
-      : `${(ms / 1000).toFixed(1)} s`;
+  ms === 0
+    ? '0 ms'
+    : ms < 0.01
+      ? 'less than 0.01 ms'
+      : ms < 10
+        ? `${ms.toFixed(2)} ms`
+        : ms < 10000
+          ? `${Math.round(ms)} ms`
+          : `${(ms / 1000).toFixed(1)} s`;
 
 let localTimes; // undefined: not looked for yet
 export const timesAreLocal = () =>

@@ -35,10 +35,15 @@ export const keyParameter = key => key.join('\u0001');
 /** For people: "Sales / 121"; '' for the very first. */
 export function keyText(key) {
   if (!key || key.every(part => part === '')) return '';
-  if (key[1] === '\u0002') return `behind ${visible(key[0])}`;
   return key
     .slice(0, 2)
-    .map(part => (part.endsWith('\u0002') ? `${visible(part.slice(0, -1))}…` : visible(part)))
+    .map(part =>
+      part === '\u0002'
+        ? '…'
+        : part.endsWith('\u0002')
+          ? `${visible(part.slice(0, -1))}…`
+          : visible(part),
+    )
     .join(' / ');
 }
 

@@ -184,6 +184,8 @@ const BASES = {
 function boundsText(about, low, high, basis) {
   if (high == null) return `${count(low)} or more`;
   if (low === high) return count(low);
+  if (Math.round(about) === 0)
+    return `few or none (${count(high)} at most, ${BASES[basis] ?? 'by an estimate'})`;
   return `about ${count(about)} (${count(low)} to ${count(high)}, ${BASES[basis] ?? 'by an estimate'})`;
 }
 

@@ -20,17 +20,17 @@
  * filters.  What a scan or page hands out belongs to it.  Strings of an entity, page, call or
  * operation live as long as that does, or until it is changed.
  *
- * Errors.  A function that can fail says so by a tavola_err, which tells what the caller can do
- * next; tavola_error_text says why, and the service's own code is in the tavola_call.  `ret_`
- * outputs are untouched on failure, so set them to NULL first and free them whatever happens: every
- * `_free` and `_close` accepts NULL.  Builders (entities, filters, queries, batches) remember their
- * first error and the operation that uses them returns it, so building needs no checks: an entity
- * or batch that is NULL is one for which there was no memory, and what gets it returns NO_MEMORY.
- * Any other pointer that is NULL without being allowed to is INVALID.
+ * Errors.  A function that can fail returns a tavola_err, which tells what the caller can do next.
+ * tavola_error_text says why; the service's own code is in the tavola_call.  `ret_` outputs are
+ * untouched on failure: set them to NULL first and free them whatever happens, as every `_free` and
+ * `_close` accepts NULL.  Builders (entities, filters, queries, batches) remember their first
+ * error, and the operation that uses them returns it: building needs no checks.  An entity or batch
+ * that is NULL is one for which there was no memory, so what gets it returns NO_MEMORY.  Any other
+ * pointer that is NULL without being allowed to is INVALID.
  *
- * An error of a single write or a batch means that it was not made; when that is not certain, not
- * even after reading back, it is UNKNOWN_OUTCOME.  What takes several requests says for itself what
- * it leaves.
+ * An error of a single write or a batch means that it was not made.  When that is not certain, not
+ * even after reading back, the error is UNKNOWN_OUTCOME.  What takes several requests says for
+ * itself what it leaves.
  *
  * tavola_call is the one optional parameter: options in, outcome out.  NULL is always allowed.
  *
@@ -127,17 +127,16 @@ TAVOLA_API void tavola_free(void *memory); /* for char * and byte buffers that w
 
 /* ---- 1. client, table, call ---------------------------------------------------------------- */
 /*
- * Bearer tokens, of Entra ID or any other issuer, in place of a key or signature.  The client asks
- * for one when it is needed, uses it for all requests, and asks for the next 5 minutes before it
- * expires, or at half of a shorter life; meanwhile it uses the one it has.  A request that is
- * answered with 401 is made again once, with a new token.  Tokens are sent over https alone, to the
- * endpoints of the connection string and nobody else: not to secondaries, nor after a redirect.
+ * Bearer tokens, of Entra ID or any other issuer, in place of a key or signature.  A token is asked
+ * for when one is needed, and the next 5 minutes before it expires, or at half of a shorter life.
+ * A request that is answered with 401 is made again once, with a new token.  Tokens are sent over
+ * https alone, to the endpoints of the connection string: not to secondaries or after a redirect.
  *
- * The function is called on a thread of its own, one call at a time, and may wait: what needs a
- * token waits for it as long as its timeout says, nothing else does.  It must not use the client;
- * closing the client waits for it.  It sets the token and returns OK, or returns an error, best
- * after tavola_token_set_error: NETWORK, TIMEOUT and BUSY are tried again as for a request that
- * could not be sent, any other error but NO_MEMORY is DENIED.
+ * The function is called on a thread of its own, one call at a time.  It may wait; only what needs
+ * a token waits for it, as long as its timeout says.  It must not use the client, and closing the
+ * last handle of the client waits for it.  It sets the token and returns OK, or returns an error.
+ * NETWORK, TIMEOUT and BUSY are tried again like a request that could not be sent; any other error
+ * but NO_MEMORY is DENIED.
  */
 typedef struct tavola_token tavola_token;
 typedef tavola_err (*tavola_token_fn)(void *user, const char *scope, tavola_token *token);
@@ -165,9 +164,8 @@ typedef struct tavola_client_options {
     const char *proxy;    /* "http://host:port", "socks5://..."; NULL: by https_proxy, http_proxy,
                              all_proxy and no_proxy of the environment, unless the service is on
                              this machine; "": none */
-    bool absent_is_final; /* false: who refuses to connect is asked again, as he may be starting;
-                             true: a service that has not answered yet is told to be absent at once,
-                             for programs with somebody who waits */
+    bool absent_is_final; /* true: who refuses to connect and has never answered is not asked again,
+                             for programs with somebody who waits; false: he may be starting */
     tavola_token_fn token; /* NULL: the connection string has a key or a signature */
     void *token_user;
     const char *token_scope; /* NULL: "https://storage.azure.com/.default" */
@@ -176,16 +174,16 @@ typedef struct tavola_client_options {
 enum { TAVOLA_LOG_WARN = 1, TAVOLA_LOG_INFO = 2, TAVOLA_LOG_DEBUG = 3 }; /* levels of log() */
 
 /*
- * Open a client.  Nothing is sent yet.  The connection string is Azure's: UseDevelopmentStorage,
- * DevelopmentStorageProxyUri, DefaultEndpointsProtocol, AccountName, AccountKey, TableEndpoint,
- * QueueEndpoint, BlobEndpoint and their Secondary twins, EndpointSuffix, SharedAccessSignature.
+ * Nothing is sent yet.  The connection string is Azure's: UseDevelopmentStorage, AccountName,
+ * AccountKey, SharedAccessSignature, DefaultEndpointsProtocol, EndpointSuffix, TableEndpoint,
+ * QueueEndpoint, BlobEndpoint and their Secondary twins, DevelopmentStorageProxyUri.
  */
 TAVOLA_USE tavola_err tavola_client_open(const char *connection_string,
                                          const tavola_client_options *options,
                                          tavola_client **ret_client);
 /*
- * Started operations that are not done end as those that are cancelled, and `done` is called, here,
- * for all that were not polled.  Nothing can be started any more, not through its tables either.
+ * Started operations that are not done are cancelled.  `done` is called, here, for all that were
+ * not polled.  Nothing can be started any more, not through its tables either.
  */
 TAVOLA_API void tavola_client_close(tavola_client *client);
 TAVOLA_USE tavola_err tavola_table_open(tavola_client *client, const char *name,
@@ -210,9 +208,8 @@ TAVOLA_API const char *tavola_client_endpoint(const tavola_client *client, tavol
 TAVOLA_API const char *tavola_client_account(const tavola_client *client); /* "": not known */
 /*
  * How far the copy of a service's data in a second region is ("live", "bootstrap", "unavailable"),
- * and up to when all writes are in it; 0: not known.  The secondary is asked, also by a client that
- * does not read there.  INVALID when its endpoint is not known; an account without a second region
- * has no such host (NETWORK).
+ * and up to when all writes are in it; 0: not known.  Asks the secondary.  INVALID when its
+ * endpoint is not known, NETWORK when there is no such host: the account has no second region.
  */
 enum { TAVOLA_GEO_STATUS_SIZE = 32 };
 TAVOLA_USE tavola_err tavola_service_stats(tavola_client *client, tavola_service service,
@@ -221,8 +218,7 @@ TAVOLA_USE tavola_err tavola_service_stats(tavola_client *client, tavola_service
                                            tavola_ticks *ret_last_sync);
 /*
  * Encrypt what is written through this table and decrypt what is read, where the call has no crypto
- * of its own: also for scans, batches, bulk writes and started operations.  Before the table is
- * used by other threads.  The crypto must outlive the table.
+ * of its own (section 11).  Before other threads use the table, which the crypto must outlive.
  */
 TAVOLA_API void tavola_table_set_crypto(tavola_table *table, tavola_crypto *crypto);
 
@@ -238,8 +234,8 @@ TAVOLA_API void tavola_call_set_timeout_ms(tavola_call *call, uint32_t total_tim
 TAVOLA_API void tavola_call_set_retries(tavola_call *call, uint32_t retry_max);
 /* 1 to 1,024 characters of printable ASCII, else operations are INVALID; NULL: a new GUID each. */
 TAVOLA_API void tavola_call_set_request_id(tavola_call *call, const char *client_request_id);
-/* Where in the program it is, as "file:line", for advice of a Tavola server (x-tavola-source): at
- * most 128 characters of printable ASCII; anything else, and NULL, takes it away.  Copied. */
+/* Where in the program it is, "file:line", for advice of a Tavola server (x-tavola-source): at most
+ * 128 characters of printable ASCII.  Anything else, and NULL, takes it away. */
 TAVOLA_API void tavola_call_set_source(tavola_call *call, const char *file_and_line);
 /* In place of the table's; it must outlive the operations.  NULL: the table's. */
 TAVOLA_API void tavola_call_set_crypto(tavola_call *call, tavola_crypto *crypto);
@@ -406,15 +402,14 @@ TAVOLA_USE tavola_err tavola_entity_read(const tavola_entity *entity, const tavo
 #define TAVOLA_ANY "*" /* if_match: whatever its etag, but the entity must exist */
 /*
  * Writes are repeated when the network or the service fails.  When it is not known whether a
- * repeated write had worked before, the library reads back to find out
- * (tavola_call_was_confirmed); what cannot be found out is UNKNOWN_OUTCOME.  Two clients that
- * insert the same content under one key cannot be told apart that way: whoever builds a lock puts
- * an id of its owner into the entity.
+ * repeated write had worked before, the library reads back (tavola_call_was_confirmed); what that
+ * does not tell is UNKNOWN_OUTCOME.  Two clients that insert the same content under one key cannot
+ * be told apart: whoever builds a lock puts an id of its owner into the entity.
  */
 TAVOLA_USE tavola_err tavola_get(tavola_table *table, const char *partition_key,
                                  const char *row_key, tavola_call *call,
                                  tavola_entity **ret_entity);
-/* The same with only some of the properties; `names` ends with NULL. */
+/* The same with some of the properties alone; `names` ends with NULL. */
 TAVOLA_USE tavola_err tavola_get_select(tavola_table *table, const char *partition_key,
                                         const char *row_key, const char *const *names,
                                         tavola_call *call, tavola_entity **ret_entity);
@@ -429,9 +424,8 @@ TAVOLA_USE tavola_err tavola_insert_or_merge(tavola_table *table, tavola_entity 
                                              tavola_call *call);
 /*
  * if_match is the etag that the stored entity must have, or TAVOLA_ANY.  NULL is the entity's own,
- * here, in batches, in bulk and in started writes: INVALID if it has none, as nobody knows then
- * what would be written over.  tavola_delete gets keys, not an entity, so it needs one or the
- * other.
+ * in every kind of write; INVALID if it has none, as nobody knows then what would be written over.
+ * tavola_delete gets keys, not an entity, so it needs one or the other.
  */
 TAVOLA_USE tavola_err tavola_replace(tavola_table *table, tavola_entity *entity,
                                      const char *if_match, tavola_call *call);
@@ -461,9 +455,8 @@ typedef enum tavola_cmp {
     TAVOLA_LE
 } tavola_cmp;
 /*
- * Filters never are NULL: one that cannot be made, be it for a lack of memory, remembers why, and
- * whatever uses it returns that error.  (NULL is allowed where it stands for "everything".)
- * Combinators take over their arguments, so nesting needs no temporaries.
+ * Filters never are NULL: one that cannot be made, be it for a lack of memory, remembers why.
+ * (NULL is allowed where it stands for "everything".)  Combinators take over their arguments.
  */
 TAVOLA_API tavola_filter *tavola_where(const char *name, tavola_cmp cmp, tavola_value value);
 /* Strings that begin with `prefix`, as a range in the order of the service. */
@@ -471,8 +464,7 @@ TAVOLA_API tavola_filter *tavola_where_prefix(const char *name, const char *pref
 TAVOLA_API tavola_filter *tavola_and(tavola_filter *a, tavola_filter *b);
 TAVOLA_API tavola_filter *tavola_or(tavola_filter *a, tavola_filter *b);
 TAVOLA_API tavola_filter *tavola_not(tavola_filter *a);
-/* "PartitionKey eq ? and Age gt ?": each ? becomes a literal of the value's type, quoted and
- * escaped. */
+/* "PartitionKey eq ? and Age gt ?": each ? becomes a literal of its value, quoted and escaped. */
 TAVOLA_API tavola_filter *tavola_filter_bind(const char *text, const tavola_value *values,
                                              size_t count);
 #ifdef __cplusplus
@@ -534,9 +526,8 @@ TAVOLA_API void tavola_page_free(tavola_page *page);
 TAVOLA_USE tavola_err tavola_count(tavola_table *table, const tavola_query *query,
                                    tavola_call *call, uint64_t *ret_count);
 /*
- * What a Tavola server would do for the query, which is not run: its plan, an estimate and
- * warnings, as JSON that docs/statistics.md describes; tavola_free.  Any other service reads a
- * page, which is thrown away: UNSUPPORTED.
+ * What a Tavola server would do for the query, which is not run: plan, estimate and warnings, as
+ * JSON (docs/statistics.md); free it.  Any other service reads a page in vain: UNSUPPORTED.
  */
 TAVOLA_USE tavola_err tavola_explain(tavola_table *table, const tavola_query *query,
                                      tavola_call *call, char **ret_json);
@@ -569,18 +560,17 @@ TAVOLA_API void tavola_batch_free(tavola_batch *batch);
 
 /*
  * Any number of writes to any partitions: grouped by partition, cut by number and bytes, up to
- * in_flight_max batches at once (0: 8).  Not atomic as a whole.  tavola_bulk_add may wait, and
- * calls failed() for writes that failed, one by one; so does tavola_bulk_close, which waits for the
- * rest and returns OK when every write has an outcome, whatever it is.  Writes to one entity are
- * made in the order in which they were added.  if_match is for REPLACE, MERGE and DELETE, as in
- * section 3.  What tavola_bulk_add returns an error for was not taken, and failed() does not hear
- * of it.  failed() must not use the bulk; it and the counts may be NULL.
- * The call is used until the bulk is closed: for each batch, and for the outcome of the last that
- * failed.
+ * in_flight_max batches at once (0: 8).  Not atomic as a whole.  Writes to one entity are made in
+ * the order in which they were added.  if_match is for REPLACE, MERGE and DELETE, as in section 3.
  *
- * Its memory is bounded, whatever and how much is added: at most 10,000 writes or 16 MiB of them
- * wait to be sent, which takes up to 24 MiB, and a batch on its way takes up to 16 MiB (100 writes
- * of 1 KiB: half a MiB) beside its answer.
+ * tavola_bulk_add may wait.  What it returns an error for was not taken.  Of a write that failed
+ * later failed() is told, by any of these functions.  tavola_bulk_close waits for the rest, and
+ * returns OK when every write has an outcome, whatever it is.  failed() must not use the bulk; it
+ * and the counts may be NULL.  The call is used until the bulk is closed; its outcome is that of
+ * the last batch that failed.
+ *
+ * At most 10,000 writes or 16 MiB of them wait to be sent, which takes up to 24 MiB; a batch on its
+ * way takes up to 16 MiB (100 writes of 1 KiB: half a MiB) beside its answer.
  */
 typedef void (*tavola_bulk_fn)(void *user, const tavola_entity *entity, tavola_err err,
                                const char *code);
@@ -592,9 +582,8 @@ TAVOLA_USE tavola_err tavola_bulk_add(tavola_bulk *bulk, tavola_write write,
 TAVOLA_USE tavola_err tavola_bulk_close(tavola_bulk *bulk, uint64_t *ret_written,
                                         uint64_t *ret_failed);
 /*
- * Reads the keys of what passes the filter and deletes it in batches, whatever its etag by then.
- * Takes the filter over; one that is NULL deletes nothing: NO_MEMORY.  What others have deleted
- * meanwhile is not counted.  ret_count may be NULL.
+ * Deletes what passes the filter in batches, whatever its etag by then.  Takes the filter over; one
+ * that is NULL deletes nothing: NO_MEMORY.  ret_count, of what was there, may be NULL.
  */
 TAVOLA_USE tavola_err tavola_delete_where(tavola_table *table, tavola_filter *filter,
                                           tavola_call *call, uint64_t *ret_count);
@@ -603,12 +592,12 @@ TAVOLA_USE tavola_err tavola_delete_where(tavola_table *table, tavola_filter *fi
 /*
  * A started operation runs on the client's own thread.  When it is done it waits in a queue;
  * tavola_poll takes it from there and calls `done`, on the thread that polls.  tavola_client_fd is
- * readable while there is something to poll: one line for poll(2), epoll, libuv or GLib.  The
- * functions copy all they need before they return, the options of the call too: the outcome, and
- * the new etag of a write, are in tavola_op_call, and tavola_op_cancel ends it.  An operation is
- * yours from its start; free it in `done` or later, not before it is done, except with
- * tavola_op_cancel first (then `done` is not called).  NULL `done`: it is not queued, use
- * tavola_op_wait.
+ * readable while there is something to poll: one line for poll(2), epoll, libuv or GLib.  With a
+ * NULL `done` it is not queued: use tavola_op_wait.
+ *
+ * All that is needed is copied at the start, the options of the call too; the outcome, and the new
+ * etag of a write, are in tavola_op_call.  An operation is yours from its start.  Free it in `done`
+ * or later; before, only after tavola_op_cancel, and then `done` is not called.
  */
 typedef void (*tavola_done_fn)(void *user, tavola_op *op);
 TAVOLA_USE tavola_err tavola_start_get(tavola_table *table, const char *partition_key,
@@ -665,8 +654,7 @@ TAVOLA_API void tavola_key_inverted(tavola_ticks when,
 TAVOLA_API bool tavola_key_from_inverted(const char *key, tavola_ticks *ret_when);
 /* At least `width` digits; "" when `size`, with the NUL, is too small. */
 TAVOLA_API void tavola_key_padded(uint64_t number, unsigned width, char *ret_key, size_t size);
-/* NULL when the separator occurs in a part or is not ASCII, or memory is short.  `parts` ends with
- * NULL. */
+/* `parts` ends with NULL.  NULL when the separator occurs in one of them or is not ASCII. */
 TAVOLA_API char *tavola_key_join(char separator, const char *const *parts);
 /* The smallest key after all that begin with the prefix, by UTF-16 units as the service orders
  * keys; NULL when there is none, and when memory is short. */
@@ -674,13 +662,205 @@ TAVOLA_API char *tavola_key_after(const char *prefix);
 /* Valid UTF-8 of at most 1 KiB as UTF-16, without control characters and / \ # ?; "" is valid. */
 TAVOLA_API bool tavola_key_is_valid(const char *key);
 
-/* ---- 8. shared access signatures and stored policies --------------------------------------- */
+/* ---- 8. queues ------------------------------------------------------------------------------- */
+TAVOLA_USE tavola_err tavola_queue_open(tavola_client *client, const char *name,
+                                        tavola_queue **ret_queue);
+TAVOLA_API void tavola_queue_close(tavola_queue *queue);
+TAVOLA_API const char *tavola_queue_name(const tavola_queue *queue);
+/* CONFLICT for about 30 seconds after a queue of that name was deleted. */
+TAVOLA_USE tavola_err tavola_queue_create(tavola_queue *queue, tavola_call *call);
+TAVOLA_USE tavola_err tavola_queue_create_if_absent(tavola_queue *queue, tavola_call *call);
+TAVOLA_USE tavola_err tavola_queue_delete(tavola_queue *queue, tavola_call *call);
+TAVOLA_USE tavola_err tavola_queue_delete_if_present(tavola_queue *queue, tavola_call *call);
+TAVOLA_USE tavola_err tavola_queue_exists(tavola_queue *queue, tavola_call *call, bool *ret_exists);
+/* The names of all queues that begin with `prefix`, in order; NULL: all queues. */
+TAVOLA_USE tavola_err tavola_queue_list(tavola_client *client, const char *prefix,
+                                        tavola_call *call, tavola_names **ret_names);
+/* About how many messages there are, hidden ones included. */
+TAVOLA_USE tavola_err tavola_queue_count(tavola_queue *queue, tavola_call *call,
+                                         uint64_t *ret_count);
+TAVOLA_USE tavola_err tavola_queue_clear(tavola_queue *queue, tavola_call *call);
+
+/*
+ * Text goes as it is, up to 64 KiB; characters that XML cannot hold (most below U+0020, U+FFFE,
+ * U+FFFF) are INVALID.  Bytes go as base64, which is what older SDKs make of every message: up to
+ * 48 KiB.  Receivers must know which; tavola_message_bytes reads the second.
+ *
+ * A message cannot be found again: when no answer came to a put, it is UNKNOWN_OUTCOME and not
+ * repeated.  Put it again if twice does no harm.
+ */
+TAVOLA_USE tavola_err tavola_message_put(tavola_queue *queue, const char *text, tavola_call *call);
+TAVOLA_USE tavola_err tavola_message_put_bytes(tavola_queue *queue, const void *data, size_t size,
+                                               tavola_call *call);
+/*
+ * Hidden for the first hidden_s seconds (up to 7 days); gone after ttl_s seconds (0: 7 days; -1:
+ * never).  *ret_message (may be NULL) has the id and pop receipt to update or delete it, and no
+ * text.
+ */
+TAVOLA_USE tavola_err tavola_message_put_later(tavola_queue *queue, const char *text,
+                                               uint32_t hidden_s, int32_t ttl_s, tavola_call *call,
+                                               tavola_message **ret_message);
+/*
+ * Take the next message and hide it from others for hidden_s seconds (0: 30; up to 7 days), in
+ * which it is to be deleted or updated.  END when there is none to be seen.  An answer that is lost
+ * hides its message for that long, too.
+ */
+TAVOLA_USE tavola_err tavola_message_get(tavola_queue *queue, uint32_t hidden_s, tavola_call *call,
+                                         tavola_message **ret_message);
+/* The same for up to `count` messages (1..32; 0: 32); an empty list when there are none. */
+TAVOLA_USE tavola_err tavola_messages_get(tavola_queue *queue, uint32_t count, uint32_t hidden_s,
+                                          tavola_call *call, tavola_messages **ret_messages);
+/* Look at messages without taking them: they have no pop receipt. */
+TAVOLA_USE tavola_err tavola_messages_peek(tavola_queue *queue, uint32_t count, tavola_call *call,
+                                           tavola_messages **ret_messages);
+#define TAVOLA_AT_ONCE UINT32_MAX /* hidden_s of an update: it is shown now */
+/*
+ * Hide it for hidden_s seconds from now (0: 30) and change its text, unless that is NULL.  Its pop
+ * receipt is a new one then.  NOT_FOUND when it is deleted, or somebody else has taken it since.
+ * UNKNOWN_OUTCOME when the new receipt may be lost: the message comes back when its time is over.
+ */
+TAVOLA_USE tavola_err tavola_message_update(tavola_queue *queue, tavola_message *message,
+                                            const char *text, uint32_t hidden_s, tavola_call *call);
+/* NOT_FOUND when it is deleted already, or somebody else has taken it since. */
+TAVOLA_USE tavola_err tavola_message_delete(tavola_queue *queue, const tavola_message *message,
+                                            tavola_call *call);
+/* A message by an id and pop receipt that were kept, for update and delete; NULL: no memory. */
+TAVOLA_API tavola_message *tavola_message_new(const char *id, const char *pop_receipt);
+TAVOLA_API const char *tavola_message_id(const tavola_message *message);
+TAVOLA_API const char *tavola_message_pop_receipt(const tavola_message *message); /* or NULL */
+TAVOLA_API const char *tavola_message_text(const tavola_message *message);        /* or NULL */
+/* What the base64 of the text stands for: free it.  INVALID when it is not base64. */
+TAVOLA_USE tavola_err tavola_message_bytes(const tavola_message *message, void **ret_data,
+                                           size_t *ret_size);
+TAVOLA_API uint32_t tavola_message_dequeue_count(const tavola_message *message);
+TAVOLA_API tavola_ticks tavola_message_inserted(const tavola_message *message);     /* 0: unknown */
+TAVOLA_API tavola_ticks tavola_message_expires(const tavola_message *message);      /* 0: unknown */
+TAVOLA_API tavola_ticks tavola_message_next_visible(const tavola_message *message); /* 0: unknown */
+/* Not those of a list. */
+TAVOLA_API void tavola_message_free(tavola_message *message);
+TAVOLA_API size_t tavola_messages_count(const tavola_messages *messages);
+/* Belongs to the list; NULL: no such. */
+TAVOLA_API tavola_message *tavola_messages_at(tavola_messages *messages, size_t i);
+TAVOLA_API void tavola_messages_free(tavola_messages *messages);
+
+/* ---- 9. blobs -------------------------------------------------------------------------------- */
+TAVOLA_USE tavola_err tavola_container_open(tavola_client *client, const char *name,
+                                            tavola_container **ret_container);
+TAVOLA_API void tavola_container_close(tavola_container *container);
+TAVOLA_API const char *tavola_container_name(const tavola_container *container);
+TAVOLA_USE tavola_err tavola_container_create(tavola_container *container, tavola_call *call);
+TAVOLA_USE tavola_err tavola_container_create_if_absent(tavola_container *container,
+                                                        tavola_call *call);
+TAVOLA_USE tavola_err tavola_container_delete(tavola_container *container, tavola_call *call);
+TAVOLA_USE tavola_err tavola_container_delete_if_present(tavola_container *container,
+                                                         tavola_call *call);
+TAVOLA_USE tavola_err tavola_container_exists(tavola_container *container, tavola_call *call,
+                                              bool *ret_exists);
+/* The names of all containers that begin with `prefix`, in order; NULL: all containers. */
+TAVOLA_USE tavola_err tavola_container_list(tavola_client *client, const char *prefix,
+                                            tavola_call *call, tavola_names **ret_names);
+
+typedef struct tavola_blob_options {
+    size_t struct_size;
+    const char *content_type; /* NULL: application/octet-stream */
+    const char *if_match;     /* NULL: whatever there is; TAVOLA_ANY: it must exist */
+    bool if_absent;           /* only if there is none: EXISTS */
+} tavola_blob_options;
+/*
+ * Put a whole block blob in place of what there is, at once and atomically; options may be NULL.
+ * tavola_call_etag is its etag then.  A put whose answer was lost is settled by the blob's size and
+ * MD5 (tavola_call_was_confirmed); UNKNOWN_OUTCOME when another write may have come over ours.
+ * Up to 16 MiB in one request; more goes in blocks, and the call's timeout is for each of those
+ * requests.  CONFLICT when another write of the blob has swept our blocks away.
+ */
+TAVOLA_USE tavola_err tavola_blob_put(tavola_container *container, const char *name,
+                                      const void *data, size_t size,
+                                      const tavola_blob_options *options, tavola_call *call);
+/*
+ * Fills up to `size` bytes; *ret_len 0 is the end.  Each byte is asked for once and in order.
+ * False gives up: CANCELLED, and the blob is what it was.
+ */
+typedef bool (*tavola_source_fn)(void *user, void *to, size_t size, size_t *ret_len);
+/* The same from a callback: any length, in memory of one block (4 MiB up to 98 GiB, then 64). */
+TAVOLA_USE tavola_err tavola_blob_write(tavola_container *container, const char *name,
+                                        tavola_source_fn source, void *user,
+                                        const tavola_blob_options *options, tavola_call *call);
+/* The whole blob into memory: free it.  TOO_LARGE when it has more than size_max bytes (0: any
+ * size).  There is a NUL after the last byte. */
+TAVOLA_USE tavola_err tavola_blob_get(tavola_container *container, const char *name,
+                                      size_t size_max, tavola_call *call, void **ret_data,
+                                      size_t *ret_size);
+/* `size` bytes (1 at least) from `offset`, or those that there are: none is OK and *ret_size 0. */
+TAVOLA_USE tavola_err tavola_blob_get_range(tavola_container *container, const char *name,
+                                            uint64_t offset, size_t size, tavola_call *call,
+                                            void **ret_data, size_t *ret_size);
+/* Takes the next bytes; false gives up: CANCELLED. */
+typedef bool (*tavola_sink_fn)(void *user, const void *bytes, size_t len);
+/*
+ * The whole blob to a callback, in memory of 4 MiB: each byte once and in order, whatever breaks on
+ * the way.  ETAG when the blob is changed while it is read; what came before is of the old one.
+ */
+TAVOLA_USE tavola_err tavola_blob_read(tavola_container *container, const char *name,
+                                       tavola_sink_fn sink, void *user, tavola_call *call);
+/* if_match NULL: whatever its etag.  Snapshots go with it. */
+TAVOLA_USE tavola_err tavola_blob_delete(tavola_container *container, const char *name,
+                                         const char *if_match, tavola_call *call);
+/* OK when there is no such blob; NOT_FOUND when there is no such container. */
+TAVOLA_USE tavola_err tavola_blob_delete_if_present(tavola_container *container, const char *name,
+                                                    tavola_call *call);
+TAVOLA_USE tavola_err tavola_blob_exists(tavola_container *container, const char *name,
+                                         tavola_call *call, bool *ret_exists);
+
+/*
+ * Append blobs: made empty, then extended by up to 4 MiB at a time, at most 50,000 times.  An
+ * append whose answer was lost is settled by reading its position: only two clients that append the
+ * same bytes at the same time cannot be told apart.
+ */
+TAVOLA_USE tavola_err tavola_blob_create_append(tavola_container *container, const char *name,
+                                                const tavola_blob_options *options,
+                                                tavola_call *call);
+/* At the end, wherever that is: one request to find it, one to append, more while others append,
+ * too.  *ret_offset (may be NULL) is where the bytes are now. */
+TAVOLA_USE tavola_err tavola_blob_append(tavola_container *container, const char *name,
+                                         const void *data, size_t size, tavola_call *call,
+                                         uint64_t *ret_offset);
+/* One request, for whoever knows the end: ETAG when the blob is not `offset` bytes long. */
+TAVOLA_USE tavola_err tavola_blob_append_at(tavola_container *container, const char *name,
+                                            uint64_t offset, const void *data, size_t size,
+                                            tavola_call *call);
+
+typedef struct tavola_blob_info { /* made by the library alone: new members come at its end */
+    const char *name;
+    uint64_t size;
+    const char *etag;         /* NULL: of a prefix */
+    const char *content_type; /* or NULL */
+    tavola_ticks last_modified;
+    bool is_append;
+    bool is_prefix; /* stands for all blobs whose names begin with `name` */
+} tavola_blob_info;
+TAVOLA_USE tavola_err tavola_blob_stat(tavola_container *container, const char *name,
+                                       tavola_call *call, tavola_blob_info **ret_info);
+TAVOLA_API void tavola_blob_info_free(tavola_blob_info *info); /* not those of a list */
+/*
+ * One page of blobs in order of their names.  `prefix` NULL: all; `delimiter` NULL: none, "/":
+ * names are cut after the first '/' behind the prefix and each such prefix is listed once.
+ * page_size 0: 5,000.  `token` is NULL for the first page, then that of the page before.
+ */
+TAVOLA_USE tavola_err tavola_blob_list(tavola_container *container, const char *prefix,
+                                       const char *delimiter, uint32_t page_size, const char *token,
+                                       tavola_call *call, tavola_blobs **ret_blobs);
+TAVOLA_API size_t tavola_blobs_count(const tavola_blobs *blobs);
+TAVOLA_API const tavola_blob_info *tavola_blobs_at(const tavola_blobs *blobs, size_t i);
+TAVOLA_API const char *tavola_blobs_token(const tavola_blobs *blobs); /* NULL: no more */
+TAVOLA_API void tavola_blobs_free(tavola_blobs *blobs);
+
+/* ---- 10. shared access signatures and stored policies ---------------------------------------- */
 /*
  * A signature lets whoever has it do the given things until it expires, without a key.  Making one
- * sends nothing: INVALID when the client itself has no key but only a signature, and for what the
- * service would refuse.  Permissions are letters, put in order for you: r, a, u, d for a table;
- * r, a, u, p for a queue; r, a, c, w, d, l and more for a container, the same without l for a blob;
- * r, w, d, l, a, c, u, p for an account.  *ret_query is "sv=...&sig=..."; free it.
+ * sends nothing.  INVALID when the client has no key, and for what the service would refuse.
+ * Permissions are letters, put in order for you: r, a, u, d for a table; r, a, u, p for a queue;
+ * r, a, c, w, d, l and more for a container, the same without l for a blob; r, w, d, l, a, c, u, p
+ * for an account.  *ret_query is "sv=...&sig=..."; free it.
  */
 typedef struct tavola_sas_options {
     size_t struct_size;         /* sizeof(tavola_sas_options) */
@@ -745,22 +925,20 @@ TAVOLA_API size_t tavola_policies_count(const tavola_policies *policies);
 TAVOLA_API const tavola_policy *tavola_policies_at(const tavola_policies *policies, size_t i);
 TAVOLA_API void tavola_policies_free(tavola_policies *policies);
 
-/* ---- 9. client-side encryption ------------------------------------------------------------- */
+/* ---- 11. client-side encryption -------------------------------------------------------------- */
 /*
  * Chosen properties are encrypted before an entity leaves this process and decrypted after it was
- * read: nobody at the service, and no one who can read the table, sees them.  docs/encryption.md
- * has the formats, and what they promise and do not.
+ * read: nobody who can read the table sees them.  docs/encryption.md has the formats, and what they
+ * promise and do not.
  *
  * Each write has a content key of its own, which is stored with the entity, wrapped by the crypto's
- * key (the key-encryption key).  Encrypted are the properties that the callback of
- * tavola_crypto_set_properties chooses, those of fields with TAVOLA_FIELD_ENCRYPT, and those that
- * were encrypted when the entity was read; never the keys and Timestamp, and at most 250 properties
- * of an entity that is encrypted.  A filter cannot see into them.  Insert, replace and
- * insert-or-replace are possible, alone and in batches; merge and insert-or-merge are refused
- * (UNSUPPORTED).  What cannot be decrypted is CRYPTO, for whatever reason.
+ * key (the key-encryption key).  Encrypted are the properties that tavola_crypto_set_properties
+ * chooses, those of fields with TAVOLA_FIELD_ENCRYPT, and those that were encrypted when the entity
+ * was read: up to 250, never the keys and Timestamp.  A filter cannot see into them.  A merge and
+ * an insert-or-merge are UNSUPPORTED.  What cannot be decrypted is CRYPTO, for whatever reason.
  *
- * A crypto is made by one thread; when it is complete any thread may use it, several at once, and
- * the callbacks are then called by any thread.
+ * A crypto is made by one thread.  When it is complete any thread may use it, several at once, and
+ * its callbacks are called by any.
  */
 
 /*
@@ -827,207 +1005,13 @@ TAVOLA_API void tavola_crypto_free(tavola_crypto *crypto);
 /*
  * Key rotation: wrap the content keys of all encrypted entities that pass the filter (NULL: all;
  * taken over) by the crypto's own key.  Its resolver finds the old keys.  The data stay as they
- * are; entities that have the new key already are left alone, so an interrupted rotation is simply
- * started again.  One whose key cannot be unwrapped does not keep the others from it: CRYPTO at the
- * end.  *ret_count, which may be NULL, is how many were rewrapped, also when an error is returned.
+ * are.  Entities that have the new key are left alone: a rotation that was interrupted is started
+ * again.  One whose key cannot be unwrapped is passed over: CRYPTO at the end.  *ret_count, which
+ * may be NULL, is how many were rewrapped, also with an error.
  */
 TAVOLA_USE tavola_err tavola_crypto_rewrap(tavola_table *table, tavola_crypto *crypto,
                                            tavola_filter *filter, tavola_call *call,
                                            uint64_t *ret_count);
-
-/* ---- 10. queues ---------------------------------------------------------------------------- */
-TAVOLA_USE tavola_err tavola_queue_open(tavola_client *client, const char *name,
-                                        tavola_queue **ret_queue);
-TAVOLA_API void tavola_queue_close(tavola_queue *queue);
-TAVOLA_API const char *tavola_queue_name(const tavola_queue *queue);
-/* CONFLICT for about 30 seconds after a queue of that name was deleted. */
-TAVOLA_USE tavola_err tavola_queue_create(tavola_queue *queue, tavola_call *call);
-TAVOLA_USE tavola_err tavola_queue_create_if_absent(tavola_queue *queue, tavola_call *call);
-TAVOLA_USE tavola_err tavola_queue_delete(tavola_queue *queue, tavola_call *call);
-TAVOLA_USE tavola_err tavola_queue_delete_if_present(tavola_queue *queue, tavola_call *call);
-TAVOLA_USE tavola_err tavola_queue_exists(tavola_queue *queue, tavola_call *call, bool *ret_exists);
-/* The names of all queues that begin with `prefix`, in order; NULL: all queues. */
-TAVOLA_USE tavola_err tavola_queue_list(tavola_client *client, const char *prefix,
-                                        tavola_call *call, tavola_names **ret_names);
-/* About how many messages there are, hidden ones included. */
-TAVOLA_USE tavola_err tavola_queue_count(tavola_queue *queue, tavola_call *call,
-                                         uint64_t *ret_count);
-TAVOLA_USE tavola_err tavola_queue_clear(tavola_queue *queue, tavola_call *call);
-
-/*
- * Text goes as it is, up to 64 KiB; characters that XML cannot hold (most below U+0020, U+FFFE,
- * U+FFFF) are INVALID.  Bytes go as base64, which is what older SDKs make of every message: up to
- * 48 KiB.  Receivers must know which; tavola_message_bytes reads the second.
- *
- * A message cannot be found again: when no answer came to a put, it is UNKNOWN_OUTCOME and not
- * repeated.  Put it again if twice does no harm.
- */
-TAVOLA_USE tavola_err tavola_message_put(tavola_queue *queue, const char *text, tavola_call *call);
-TAVOLA_USE tavola_err tavola_message_put_bytes(tavola_queue *queue, const void *data, size_t size,
-                                               tavola_call *call);
-/*
- * Hidden for the first hidden_s seconds (up to 7 days); gone after ttl_s seconds (0: 7 days; -1:
- * never).  *ret_message (may be NULL) has the id and pop receipt to update or delete it, and no
- * text.
- */
-TAVOLA_USE tavola_err tavola_message_put_later(tavola_queue *queue, const char *text,
-                                               uint32_t hidden_s, int32_t ttl_s, tavola_call *call,
-                                               tavola_message **ret_message);
-/*
- * Take the next message and hide it from others for hidden_s seconds (0: 30; up to 7 days), in
- * which it is to be deleted or updated.  END when there is none to be seen.  An answer that is lost
- * hides its message for that long, too.
- */
-TAVOLA_USE tavola_err tavola_message_get(tavola_queue *queue, uint32_t hidden_s, tavola_call *call,
-                                         tavola_message **ret_message);
-/* The same for up to `count` messages (1..32; 0: 32); an empty list when there are none. */
-TAVOLA_USE tavola_err tavola_messages_get(tavola_queue *queue, uint32_t count, uint32_t hidden_s,
-                                          tavola_call *call, tavola_messages **ret_messages);
-/* Look at messages without taking them: they have no pop receipt. */
-TAVOLA_USE tavola_err tavola_messages_peek(tavola_queue *queue, uint32_t count, tavola_call *call,
-                                           tavola_messages **ret_messages);
-#define TAVOLA_AT_ONCE UINT32_MAX /* hidden_s of an update: it is shown now */
-/*
- * Hide it for hidden_s seconds from now (0: 30) and change its text, unless that is NULL.  The
- * message gets a new pop receipt; the old one is void.  NOT_FOUND when it is deleted, or somebody
- * else has taken it since.  UNKNOWN_OUTCOME when the new pop receipt may have been lost on its way:
- * then it is no longer ours, and comes back when its time is over.
- */
-TAVOLA_USE tavola_err tavola_message_update(tavola_queue *queue, tavola_message *message,
-                                            const char *text, uint32_t hidden_s, tavola_call *call);
-/* NOT_FOUND when it is deleted already, or somebody else has taken it since. */
-TAVOLA_USE tavola_err tavola_message_delete(tavola_queue *queue, const tavola_message *message,
-                                            tavola_call *call);
-/* A message by an id and pop receipt that were kept, for update and delete; NULL: no memory. */
-TAVOLA_API tavola_message *tavola_message_new(const char *id, const char *pop_receipt);
-TAVOLA_API const char *tavola_message_id(const tavola_message *message);
-TAVOLA_API const char *tavola_message_pop_receipt(const tavola_message *message); /* or NULL */
-TAVOLA_API const char *tavola_message_text(const tavola_message *message);        /* or NULL */
-/* What the base64 of the text stands for: free it.  INVALID when it is not base64. */
-TAVOLA_USE tavola_err tavola_message_bytes(const tavola_message *message, void **ret_data,
-                                           size_t *ret_size);
-TAVOLA_API uint32_t tavola_message_dequeue_count(const tavola_message *message);
-TAVOLA_API tavola_ticks tavola_message_inserted(const tavola_message *message);     /* 0: unknown */
-TAVOLA_API tavola_ticks tavola_message_expires(const tavola_message *message);      /* 0: unknown */
-TAVOLA_API tavola_ticks tavola_message_next_visible(const tavola_message *message); /* 0: unknown */
-/* Not those of a list. */
-TAVOLA_API void tavola_message_free(tavola_message *message);
-TAVOLA_API size_t tavola_messages_count(const tavola_messages *messages);
-/* Belongs to the list; NULL: no such. */
-TAVOLA_API tavola_message *tavola_messages_at(tavola_messages *messages, size_t i);
-TAVOLA_API void tavola_messages_free(tavola_messages *messages);
-
-/* ---- 11. blobs ----------------------------------------------------------------------------- */
-TAVOLA_USE tavola_err tavola_container_open(tavola_client *client, const char *name,
-                                            tavola_container **ret_container);
-TAVOLA_API void tavola_container_close(tavola_container *container);
-TAVOLA_API const char *tavola_container_name(const tavola_container *container);
-TAVOLA_USE tavola_err tavola_container_create(tavola_container *container, tavola_call *call);
-TAVOLA_USE tavola_err tavola_container_create_if_absent(tavola_container *container,
-                                                        tavola_call *call);
-TAVOLA_USE tavola_err tavola_container_delete(tavola_container *container, tavola_call *call);
-TAVOLA_USE tavola_err tavola_container_delete_if_present(tavola_container *container,
-                                                         tavola_call *call);
-TAVOLA_USE tavola_err tavola_container_exists(tavola_container *container, tavola_call *call,
-                                              bool *ret_exists);
-/* The names of all containers that begin with `prefix`, in order; NULL: all containers. */
-TAVOLA_USE tavola_err tavola_container_list(tavola_client *client, const char *prefix,
-                                            tavola_call *call, tavola_names **ret_names);
-
-typedef struct tavola_blob_options {
-    size_t struct_size;
-    const char *content_type; /* NULL: application/octet-stream */
-    const char *if_match;     /* NULL: whatever there is; TAVOLA_ANY: it must exist */
-    bool if_absent;           /* only if there is none: EXISTS */
-} tavola_blob_options;
-/*
- * Put a whole block blob in place of what there is, at once and atomically; options may be NULL.
- * tavola_call_etag is its etag then.  A put whose answer was lost is settled by the blob's size and
- * MD5 (tavola_call_was_confirmed); UNKNOWN_OUTCOME when another write may have come over ours.
- * Up to 16 MiB in one request; more goes in blocks, and the call's timeout is for each of those
- * requests.  CONFLICT when another write of the blob has swept our blocks away.
- */
-TAVOLA_USE tavola_err tavola_blob_put(tavola_container *container, const char *name,
-                                      const void *data, size_t size,
-                                      const tavola_blob_options *options, tavola_call *call);
-/*
- * Fills up to `size` bytes; *ret_len 0 is the end.  Each byte is asked for once and in order.
- * False gives up: CANCELLED, and the blob is what it was.
- */
-typedef bool (*tavola_source_fn)(void *user, void *to, size_t size, size_t *ret_len);
-/* The same from a callback: any length, in memory of one block (4 MiB up to 98 GiB, then 64). */
-TAVOLA_USE tavola_err tavola_blob_write(tavola_container *container, const char *name,
-                                        tavola_source_fn source, void *user,
-                                        const tavola_blob_options *options, tavola_call *call);
-/* The whole blob into memory: free it.  TOO_LARGE when it has more than size_max bytes.  There is
- * a NUL after the last byte. */
-TAVOLA_USE tavola_err tavola_blob_get(tavola_container *container, const char *name,
-                                      size_t size_max, tavola_call *call, void **ret_data,
-                                      size_t *ret_size);
-/* `size` bytes (1 at least) from `offset`, or those that there are: none is OK and *ret_size 0. */
-TAVOLA_USE tavola_err tavola_blob_get_range(tavola_container *container, const char *name,
-                                            uint64_t offset, size_t size, tavola_call *call,
-                                            void **ret_data, size_t *ret_size);
-/* Takes the next bytes; false gives up: CANCELLED. */
-typedef bool (*tavola_sink_fn)(void *user, const void *bytes, size_t len);
-/*
- * The whole blob to a callback, in memory of 4 MiB: each byte once and in order, whatever breaks on
- * the way.  ETAG when the blob is changed while it is read; what came before is of the old one.
- */
-TAVOLA_USE tavola_err tavola_blob_read(tavola_container *container, const char *name,
-                                       tavola_sink_fn sink, void *user, tavola_call *call);
-/* if_match NULL: whatever its etag.  Snapshots go with it. */
-TAVOLA_USE tavola_err tavola_blob_delete(tavola_container *container, const char *name,
-                                         const char *if_match, tavola_call *call);
-/* OK when there is no such blob; NOT_FOUND when there is no such container. */
-TAVOLA_USE tavola_err tavola_blob_delete_if_present(tavola_container *container, const char *name,
-                                                    tavola_call *call);
-TAVOLA_USE tavola_err tavola_blob_exists(tavola_container *container, const char *name,
-                                         tavola_call *call, bool *ret_exists);
-
-/*
- * Append blobs: made empty, then extended by up to 4 MiB at a time, at most 50,000 times.
- * An append is made at one position or not at all, so that one whose answer was lost is settled
- * by reading that position: only two clients that append the same bytes at the same time cannot
- * be told apart.
- */
-TAVOLA_USE tavola_err tavola_blob_create_append(tavola_container *container, const char *name,
-                                                const tavola_blob_options *options,
-                                                tavola_call *call);
-/* At the end, wherever that is: one request to find it, one to append, more while others append,
- * too.  *ret_offset (may be NULL) is where the bytes are now. */
-TAVOLA_USE tavola_err tavola_blob_append(tavola_container *container, const char *name,
-                                         const void *data, size_t size, tavola_call *call,
-                                         uint64_t *ret_offset);
-/* One request, for whoever knows the end: ETAG when the blob is not `offset` bytes long. */
-TAVOLA_USE tavola_err tavola_blob_append_at(tavola_container *container, const char *name,
-                                            uint64_t offset, const void *data, size_t size,
-                                            tavola_call *call);
-
-typedef struct tavola_blob_info { /* made by the library alone: new members come at its end */
-    const char *name;
-    uint64_t size;
-    const char *etag;         /* NULL: of a prefix */
-    const char *content_type; /* or NULL */
-    tavola_ticks last_modified;
-    bool is_append;
-    bool is_prefix; /* stands for all blobs whose names begin with `name` */
-} tavola_blob_info;
-TAVOLA_USE tavola_err tavola_blob_stat(tavola_container *container, const char *name,
-                                       tavola_call *call, tavola_blob_info **ret_info);
-TAVOLA_API void tavola_blob_info_free(tavola_blob_info *info); /* not those of a list */
-/*
- * One page of blobs in order of their names.  `prefix` NULL: all; `delimiter` NULL: none, "/":
- * names are cut after the first '/' behind the prefix and each such prefix is listed once.
- * page_size 0: 5,000.  `token` is NULL for the first page, then that of the page before.
- */
-TAVOLA_USE tavola_err tavola_blob_list(tavola_container *container, const char *prefix,
-                                       const char *delimiter, uint32_t page_size, const char *token,
-                                       tavola_call *call, tavola_blobs **ret_blobs);
-TAVOLA_API size_t tavola_blobs_count(const tavola_blobs *blobs);
-TAVOLA_API const tavola_blob_info *tavola_blobs_at(const tavola_blobs *blobs, size_t i);
-TAVOLA_API const char *tavola_blobs_token(const tavola_blobs *blobs); /* NULL: no more */
-TAVOLA_API void tavola_blobs_free(tavola_blobs *blobs);
 
 /* ---- 12. the guide's patterns -------------------------------------------------------------- */
 /*
@@ -1081,14 +1065,14 @@ typedef struct tavola_index {
  * entity, its copies and its stale copies are more than 100 or 4 MiB: up to 49 indexes always fit.
  *
  * Inter-partition: eventually consistent.  A message in a queue, hidden while this program lives,
- * says what is going on; then the entity is written, then new copies, then stale copies are
+ * says what is going on.  Then the entity is written, then new copies, then stale copies are
  * deleted, then the message.  Costs 1 read and 1 write of the entity, 2 queue requests, a read and
  * a write for each copy, and 1 read more when a copy is new.  If the program dies, or an error
- * comes back, a worker whose job is tavola_indexed_job makes the copies equal to the entity,
- * whatever that is by then.  Until then a copy may be missing or old, never for ever; an older
- * writer never overwrites the copy of a newer one.  (Only a program that is halted for longer than
- * hidden_s before it writes the entity, and dies right after, can leave copies that the next put, or
- * a repair, must fix.)
+ * comes back, a worker whose job is tavola_indexed_job makes the copies equal to the entity.  Until
+ * then a copy may be missing or old; an older writer never overwrites the copy of a newer one.
+ * (Only a program that is halted for longer than
+ * hidden_s before it writes the entity, and dies right after, can leave copies that the next put,
+ * or a repair, must fix.)
  */
 typedef struct tavola_inter_partition {
     size_t struct_size;
@@ -1190,20 +1174,18 @@ TAVOLA_USE tavola_err tavola_indexed_job(void *user, const char *message, uint32
 TAVOLA_USE tavola_err tavola_enqueue(tavola_queue *queue, const char *message, tavola_call *call);
 /*
  * Do it now, and leave it to a worker if this program dies: puts the message, hidden for `hidden_s`
- * (0: 30) and as long as the job runs, runs the job, deletes the message if the job returned OK.
- * Any other result is returned and the message stays for a worker.  2 queue requests, and one more
- * for each third of hidden_s.
+ * (0: 30) and as long as the job runs, runs the job, deletes the message if that returned OK.  Any
+ * other result is returned and the message stays.  2 queue requests, one more for each third of
+ * hidden_s.
  */
-TAVOLA_USE tavola_err tavola_eventually(tavola_queue *queue, const char *message,
-                                        uint32_t hidden_s, tavola_job_fn job, void *user,
-                                        tavola_call *call);
+TAVOLA_USE tavola_err tavola_eventually(tavola_queue *queue, const char *message, uint32_t hidden_s,
+                                        tavola_job_fn job, void *user, tavola_call *call);
 /*
- * A worker: takes messages one by one, runs the job, deletes the message last: every message is
- * worked on at least once.  While the job runs its message is kept hidden, however long it takes; a
- * job that returns an error leaves it to be seen again.  A message that was read dequeue_max times
- * (0: 5) without success goes to the poison queue (put there first, then deleted here); NULL: it is
- * left in place for ever.  Running makes both queues if they do not exist; opening sends nothing.
- * The options of the call are for each request, and are copied.
+ * A worker takes messages one by one, runs the job and deletes the message last: every message is
+ * worked on at least once.  It is kept hidden while its job runs, however long that takes; a job
+ * that returns an error leaves it to be seen again.  What was read dequeue_max times (0: 5) without
+ * success goes to the poison queue (put there first, then deleted here); NULL: it stays for ever.
+ * Opening sends nothing and copies the handles and the options; running makes missing queues.
  */
 typedef struct tavola_worker tavola_worker;
 TAVOLA_USE tavola_err tavola_worker_open(tavola_queue *queue, tavola_queue *poison_queue,
@@ -1224,9 +1206,9 @@ TAVOLA_API uint64_t tavola_worker_failed(const tavola_worker *worker);   /* thos
 TAVOLA_API uint64_t tavola_worker_poisoned(const tavola_worker *worker); /* sent to that queue */
 TAVOLA_API void tavola_worker_close(tavola_worker *worker);
 /*
- * The guide's archive step: copy to the other table in place of what is there, then delete here; OK
- * when it was moved before.  3 requests.  If the program dies, the entity is in one or in both
- * tables, never in none; the same call again finishes.  NOT_FOUND when it is in neither.
+ * The guide's archive step: copy to the other table in place of what is there, then delete here.  3
+ * requests.  If the program dies, the entity is in one or in both tables; the same call again
+ * finishes, and is OK when it was moved before.  NOT_FOUND when it is in neither.
  */
 TAVOLA_USE tavola_err tavola_move(tavola_table *from, tavola_table *to, const char *partition_key,
                                   const char *row_key, tavola_call *call);
@@ -1236,12 +1218,10 @@ TAVOLA_USE tavola_err tavola_move(tavola_table *from, tavola_table *to, const ch
  * in Property_1, Property_2... where one is full; an item is in it once.  Over 1 MiB: TOO_LARGE,
  * use a blob.  Other properties of the entity stay.  An empty list stays, too.
  *
- * Option 2, in the same partition: the list changes in one EGT with `with` (which may be NULL: only
- * the list changes, and nothing is written if it does not).  1 read + 1 EGT; someone else's change
- * in between is read again and retried.  `with` itself is not run, only what is in it: free it.  An
- * error of one of its writes is returned, and tavola_call_failed_index is its index there.
- * tavola_list_move takes the item out of one list and puts it into another in the same EGT (2
- * reads): an employee whose last name changes.
+ * Option 2, in the same partition: the list changes in one EGT with the writes in `with` (NULL:
+ * none).  1 read + 1 EGT.  `with` itself is not run: free it.  An error of one of its writes is
+ * returned, and tavola_call_failed_index is its index there.  tavola_list_move takes the item out
+ * of one list and puts it into another in the same EGT (2 reads): a last name changes.
  * Option 3, in another partition or table: the same functions with `with` NULL inside a job of
  * tavola_eventually.
  */
@@ -1290,9 +1270,8 @@ TAVOLA_API char *tavola_key_part(char separator, const char *key, size_t i);
 /*
  * Log tail pattern: keys that sort from the newest to the oldest.  tavola_log_add inserts the
  * entity under its PartitionKey with the RowKey inverted ticks + "_" + 8 digits, a hash of what it
- * says (its own RowKey is ignored); 1 request.  Adding the same at the same `when` again, because
- * it is not known whether it was added, adds nothing.  tavola_tail gives the newest; 1 request for
- * each 1,000.
+ * says (its own RowKey is ignored); 1 request.  The same at the same `when` is added once, however
+ * often it is tried.  tavola_tail gives the newest (0: 1,000); 1 request for each 1,000.
  */
 TAVOLA_USE tavola_err tavola_log_add(tavola_table *table, const tavola_entity *entity,
                                      tavola_ticks when, tavola_call *call);
@@ -1321,12 +1300,10 @@ TAVOLA_API bool tavola_series_get(const tavola_entity *entity, const char *stem,
 
 /*
  * Wide entities pattern: more than 252 properties, or more than 1 MiB, over entities with the
- * RowKeys key~0, key~1... (a '~' in the key is doubled there).  put: 1 read + 1 EGT, and a wide
- * entity that shrinks loses its surplus parts in it; there is nothing to recover.  get: 1 range
- * query, of one state: parts of different puts are never mixed; its etag is that of the first part,
- * and a put leaves it in the entity.
- * At most 100 parts and 4 MiB.  tavola_entity_new_wide makes an entity that takes any number of
- * properties.
+ * RowKeys key~0, key~1... (a '~' in the key is doubled there), at most 100 and 4 MiB.  put: 1 read
+ * + 1 EGT, which takes away surplus parts; there is nothing to recover.  get: 1 range query, of one
+ * state: parts of different puts are never mixed.  The etag is that of the first part.
+ * tavola_entity_new_wide makes an entity that takes any number of properties.
  */
 TAVOLA_API tavola_entity *tavola_entity_new_wide(const char *partition_key, const char *row_key);
 TAVOLA_USE tavola_err tavola_wide_put(tavola_table *table, tavola_entity *wide, tavola_call *call);
@@ -1338,13 +1315,13 @@ TAVOLA_USE tavola_err tavola_wide_delete(tavola_table *table, const char *partit
 
 /*
  * Large entities pattern: a value that is too large for a property is a blob, and the property
- * holds "container/name".  put: a blob under a new name, then the entity (in place of what is
- * there, also of its other properties), then the old blob is deleted: 1 read + 3 requests.  delete:
- * the entity, then its blob.  An entity never names a blob that is not there: if a reader comes
- * too late for the one whose name it has, get reads the entity again.  If the program dies, or an
- * error comes back, blobs may be left that no entity names: tavola_large_sweep reads the table and
- * removes those that were put before `older_than`, which must be longer ago than a put can take;
- * ret_count may be NULL.
+ * holds "container/name".  The container is of the table's account.  put: a blob under a new name,
+ * then the entity (in place of what is there, also of its other properties), then the old blob is
+ * deleted: 1 read + 3 requests.  delete: the entity, then its blob.  An entity never names a blob
+ * that is not there: who comes too late for one reads the entity again.  A put that fails leaves
+ * the caller's entity as it was.  If it fails, or the program dies, blobs may be left that no
+ * entity names: tavola_large_sweep reads the table and removes those that were put before
+ * `older_than`, which must be longer ago than a put can take; ret_count may be NULL.
  */
 TAVOLA_USE tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity,
                                        const char *property, tavola_container *container,
@@ -1361,10 +1338,9 @@ TAVOLA_USE tavola_err tavola_large_sweep(tavola_table *table, const char *proper
 
 /*
  * Against the prepend/append anti-pattern: rows that come in the order of time go to `buckets`
- * partitions instead of one.  tavola_key_spread gives the bucket of a key, as digits of fixed width
- * to put before the PartitionKey; the scan reads all buckets at once and merges them by RowKey.
- * `partition_key` is what follows the bucket there (NULL: nothing); the query's filter is on the
- * RowKey and other properties.  Costs a scan for each bucket.
+ * partitions.  tavola_key_spread gives the bucket of a key, digits of fixed width to put before the
+ * PartitionKey.  The scan reads all buckets at once and merges them by RowKey, at the cost of a
+ * scan for each.  `partition_key` follows the bucket (NULL: nothing); the filter is for the rest.
  */
 TAVOLA_API void tavola_key_spread(const char *key, uint32_t buckets, char *ret_prefix, size_t size);
 TAVOLA_USE tavola_err tavola_scan_open_spread(tavola_table *table, const tavola_query *query,
@@ -1372,10 +1348,9 @@ TAVOLA_USE tavola_err tavola_scan_open_spread(tavola_table *table, const tavola_
                                               tavola_call *call, tavola_scan **ret_scan);
 
 /*
- * Against the log data anti-pattern: what is only downloaded and never looked up belongs into
- * blobs.  Appends lines (or any bytes, up to 4 MiB) to container/stem/yyyy/MM/dd/HH.log, and when
- * that has its 50,000 blocks to HH_1.log...; 2 requests, 2 more for the first of an hour.  An
- * append is made once or not at all; when it is not known which, it is found out by reading.
+ * Against the log data anti-pattern: what is only downloaded belongs into blobs.  Appends lines (or
+ * any bytes, up to 4 MiB) to stem/yyyy/MM/dd/HH.log, and when that has its 50,000 blocks to
+ * HH_1.log...; 2 requests, 2 more for the first of an hour.  An append is made once or not at all.
  */
 TAVOLA_USE tavola_err tavola_log_blob_append(tavola_container *container, const char *stem,
                                              tavola_ticks when, const void *data, size_t size,

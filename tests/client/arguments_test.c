@@ -687,7 +687,7 @@ TEST(keys)
     CALM("t-p", tavola_dated_name(T(0, "Logs"), tavola_now(), P(2, text), sizeof text));
 }
 
-/* ---- 8. signatures and policies ------------------------------------------------------------- */
+/* ---- 10. signatures and policies ------------------------------------------------------------ */
 
 TEST(signatures_and_policies)
 {
@@ -721,7 +721,7 @@ TEST(signatures_and_policies)
     NOTHING("p", tavola_policies_at(P(0, out.policies), 0));
 }
 
-/* ---- 9. encryption -------------------------------------------------------------------------- */
+/* ---- 11. encryption ------------------------------------------------------------------------- */
 
 static const char *name_key(void *key)
 {
@@ -748,7 +748,7 @@ TEST(encryption)
         tavola_crypto_rewrap(table, crypto, P(2, new_filter()), P(3, call), P(4, &out.count)));
 }
 
-/* ---- 10. queues ----------------------------------------------------------------------------- */
+/* ---- 8. queues ------------------------------------------------------------------------------ */
 
 TEST(queues)
 {
@@ -795,7 +795,7 @@ TEST(messages_that_are_not_there)
     NOTHING("p", tavola_messages_at(P(0, out.messages), 0));
 }
 
-/* ---- 11. blobs ------------------------------------------------------------------------------ */
+/* ---- 9. blobs ------------------------------------------------------------------------------- */
 
 static bool give_nothing(void *user, void *to, size_t size, size_t *ret_len)
 {

@@ -228,6 +228,8 @@ tavola_err tavola_blob_get(tavola_container *container, const char *name, size_t
 
     if (err)
         return err;
+    if (size_max == 0)
+        size_max = SIZE_MAX;
 
     /* One byte more than is wanted tells that there is more. */
     download of = {

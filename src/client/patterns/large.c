@@ -215,7 +215,7 @@ static tavola_err get_blob(const large *self, const char *text, void **ret_data,
     err = tavola_container_open(self->table->client, name, &container);
     tvc_release(name);
     if (err == TAVOLA_OK)
-        err = tavola_blob_get(container, blob, SIZE_MAX, self->call, ret_data, ret_size);
+        err = tavola_blob_get(container, blob, 0, self->call, ret_data, ret_size);
     tavola_container_close(container);
     return err;
 }

@@ -7,7 +7,11 @@
 
 #include <inttypes.h>
 
-enum { INVERTED_SIZE = 20, DIGITS = 8, ROW_KEY_SIZE = INVERTED_SIZE + 1 + DIGITS };
+enum {
+    DIGITS = 8,
+    ROW_KEY_SIZE = TAVOLA_INVERTED_SIZE + 1 + DIGITS,
+    NEWEST_DEFAULT = 1000,
+};
 
 static tavola_err make_row_key(const tavola_entity *entity, tavola_ticks when, unsigned attempt,
                                char ret_row_key[ROW_KEY_SIZE])
@@ -19,7 +23,7 @@ static tavola_err make_row_key(const tavola_entity *entity, tavola_ticks when, u
 
     uint8_t digest[32];
     uint64_t number = 0;
-    char inverted[INVERTED_SIZE];
+    char inverted[TAVOLA_INVERTED_SIZE];
 
     tvc_sha256(tv_slice_of(json), digest);
     tavola_free(json);
@@ -126,8 +130,10 @@ static tavola_err add_rest(tavola_table *table, tavola_query *query, uint32_t ne
 tavola_err tavola_tail(tavola_table *table, const char *partition_key, uint32_t newest_max,
                        tavola_call *call, tavola_page **ret_page)
 {
-    if (partition_key == NULL || newest_max == 0 || ret_page == NULL)
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "A key, a number or a place is missing");
+    if (partition_key == NULL || ret_page == NULL)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "A key or a place is missing");
+    if (newest_max == 0)
+        newest_max = NEWEST_DEFAULT;
 
     tavola_query *query =
         tavola_query_new(tavola_where("PartitionKey", TAVOLA_EQ, tavola_string(partition_key)));

@@ -299,7 +299,7 @@ static tavola_err call(step *s)
     if (is(s->name, "append")) {
         if (!tavola_ticks_parse(s->words[0], &time))
             abort();
-        return append_lines(client, tavola_container_name(container), time, s->words[1]);
+        return append_lines(container, time, s->words[1]);
     }
     printf("\"");
     err = find_lines(container, s->words[0], print_lines, NULL);
@@ -316,7 +316,7 @@ static tavola_err call(step *s)
     tavola_err err;
 
     if (is(s->name, "put"))
-        return put_large(table, tavola_container_name(container), s->e, s->words[1],
+        return put_large(table, container, s->e, s->words[1],
                          strlen(s->words[1]));
     if (is(s->name, "delete"))
         return delete_large(table, s->words[0], s->words[1]);

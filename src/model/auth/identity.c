@@ -258,6 +258,35 @@ static bool has_signed(const tv_account *account, const tv_signed_parts *parts, 
     return tv_account_has_signed(account, *ret_text, signature);
 }
 
+/*
+ * "/account-secondary/rest" as "/account/rest".  The storage emulator expects the signature of this
+ * path, and Microsoft's older clients for .NET make it; others sign the path that they send.
+ */
+static tv_slice path_of_primary(tv_arena *arena, const tv_signed_parts *parts)
+{
+    size_t begin = 1 + parts->account.len;
+    tv_slice rest = tv_slice_skip(parts->path, begin + sizeof "-secondary" - 1);
+    char *path = tv_arena_bytes(arena, begin + rest.len);
+
+    tv_slice_put(tv_slice_put(path, tv_slice_take(parts->path, begin)), rest);
+    return (tv_slice){path, begin + rest.len};
+}
+
+/* By the path that was sent, or else by that of the primary. */
+static bool has_signed_either(const tv_account *account, const tv_credentials *credentials,
+                              bool is_lite, tv_slice signature, tv_arena *arena, tv_slice *ret_text)
+{
+    tv_signed_parts primary = credentials->parts;
+    tv_slice ignored;
+
+    if (has_signed(account, &credentials->parts, is_lite, signature, arena, ret_text))
+        return true;
+    if (!credentials->is_secondary_by_path)
+        return false;
+    primary.path = path_of_primary(arena, &primary);
+    return has_signed(account, &primary, is_lite, signature, arena, &ignored);
+}
+
 static tv_err authenticate_key(const tv_auth_policy *policy, tv_credentials *credentials,
                                int64_t now_ticks, tv_arena *arena, tv_identity *ret_identity,
                                tv_error_info *reterr_info)
@@ -284,7 +313,7 @@ static tv_err authenticate_key(const tv_auth_policy *policy, tv_credentials *cre
 
     const tv_account *account = tv_account_for(policy, credentials);
 
-    if (!has_signed(account, &credentials->parts, is_lite, signature, arena, &text) ||
+    if (!has_signed_either(account, credentials, is_lite, signature, arena, &text) ||
         !tv_slice_eq(account_name, credentials->parts.account))
         return tv_refuse_key_signature(arena, signature, text, reterr_info);
 

@@ -151,6 +151,7 @@ typedef struct tv_credentials {
     const char *peer;
     bool is_peer_loopback;
     bool is_tls;
+    bool is_secondary_by_path; /* the path begins with "/account-secondary" */
 } tv_credentials;
 
 /**

@@ -72,6 +72,7 @@ tv_err tv_endpoint_parse(tv_arena *arena, tv_slice service, bool is_tls, tv_slic
         return TV_ERR_INVALID_HEADER;
 
     host_account = account_of_host(arena, service, host);
+    ret_endpoint->is_path_style = host_account.data == NULL;
     path = path.len && path.data[0] == '/' ? tv_slice_skip(path, 1) : path;
     if (host_account.data) {
         set_account(ret_endpoint, host_account);

@@ -10,10 +10,11 @@
 
 /** The part of a URL before the resource. */
 typedef struct tv_endpoint {
-    tv_slice account;  /* without "-secondary" */
-    bool is_secondary; /* the read-only copy was addressed: account-secondary */
-    tv_slice base_url; /* "http://host[/account]": what response URLs begin with */
-    tv_slice rest;     /* path after the account, still encoded, without its first '/' */
+    tv_slice account;   /* without "-secondary" */
+    bool is_secondary;  /* the read-only copy was addressed: account-secondary */
+    bool is_path_style; /* the account is the first segment of the path */
+    tv_slice base_url;  /* "http://host[/account]": what response URLs begin with */
+    tv_slice rest;      /* path after the account, still encoded, without its first '/' */
 } tv_endpoint;
 
 /**

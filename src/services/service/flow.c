@@ -92,6 +92,8 @@ static tv_credentials credentials_of(const tv_call *call)
         .peer = req->peer,
         .is_peer_loopback = req->is_peer_loopback,
         .is_tls = req->is_tls,
+        .is_secondary_by_path =
+            call->endpoint.is_secondary && call->endpoint.is_path_style && req->path.data[0] == '/',
     };
 }
 

@@ -126,6 +126,58 @@ TEST(only_a_right_signature_is_let_in)
 }
 
 static const struct {
+    const char *what, *path;
+    bool is_by_path; /* what the endpoint said */
+    const char *signed_path;
+    tv_err err;
+} secondaries[] = {
+    {"the path that was sent", "/acct-secondary/a", true, "/acct-secondary/a", TV_OK},
+    {"that of the primary", "/acct-secondary/a", true, "/acct/a", TV_OK},
+    {"the account alone", "/acct-secondary", true, "/acct", TV_OK},
+    {"another path", "/acct-secondary/a", true, "/acct/b", TV_ERR_AUTHENTICATION_FAILED},
+    {"the primary has one path", "/acct/a", false, "/acct-secondary/a",
+     TV_ERR_AUTHENTICATION_FAILED},
+    {"in host style this is a container's name", "/acct-secondary/a", false, "/acct/a",
+     TV_ERR_AUTHENTICATION_FAILED},
+};
+
+/* What SharedKeyLite signs of a request with this path. */
+static const char *lite_text(tv_signed_parts parts, const char *path)
+{
+    tv_canonical canonical;
+    tv_slice text;
+
+    parts.path = tv_slice_of(path);
+    if (parts.service == TV_SERVICE_TABLE) {
+        parts.date = TV_LIT(DATE);
+        text = tv_canonical_shared_key_lite(&arena, &parts);
+    } else {
+        CHECK(tv_canonical_read(&arena, &parts, &canonical));
+        text = tv_canonical_text(&arena, &canonical, true, 0);
+    }
+    return tv_arena_printf(&arena, "%.*s", (int)text.len, text.data).data;
+}
+
+TEST(a_secondary_in_the_path_is_signed_in_two_ways)
+{
+    static const tv_service_kind services[] = {TV_SERVICE_TABLE, TV_SERVICE_QUEUE, TV_SERVICE_BLOB};
+
+    for (size_t i = 0; i < COUNT(services) * COUNT(secondaries); i++) {
+        size_t row = i % COUNT(secondaries);
+        tv_credentials credentials = request("acct");
+
+        t_row = secondaries[row].what;
+        credentials.parts.service = services[i / COUNT(secondaries)];
+        credentials.parts.path = tv_slice_of(secondaries[row].path);
+        credentials.is_secondary_by_path = secondaries[row].is_by_path;
+        credentials.authorization =
+            sign("SharedKeyLite", "acct", KEY1,
+                 lite_text(credentials.parts, secondaries[row].signed_path));
+        CHECK_ERR(ask(&credentials), secondaries[row].err);
+    }
+}
+
+static const struct {
     const char *what, *authorization;
     tv_err err;
 } malformed[] = {
@@ -212,9 +264,9 @@ TEST(clocks_may_differ_by_15_minutes)
 
         t_row = skews[i].what;
         credentials.authorization = sign("SharedKeyLite", "acct", KEY1, LITE);
-        CHECK_ERR(
-            tv_authenticate(&policy, &credentials, now + skews[i].skew_ticks, &arena, &identity, &info),
-            skews[i].err);
+        CHECK_ERR(tv_authenticate(&policy, &credentials, now + skews[i].skew_ticks, &arena,
+                                  &identity, &info),
+                  skews[i].err);
     }
 }
 
@@ -328,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_local_host_is_an_address_or_a_name_under_localhost),
         cmocka_unit_test(a_foreign_name_for_this_machine_does_not_open_it_to_the_development_key),
         cmocka_unit_test(only_a_right_signature_is_let_in),
+        cmocka_unit_test(a_secondary_in_the_path_is_signed_in_two_ways),
         cmocka_unit_test(what_cannot_be_read_has_its_own_error),
         cmocka_unit_test(no_part_of_a_signature_is_enough),
         cmocka_unit_test(the_headers_that_are_signed_count),

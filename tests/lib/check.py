@@ -75,6 +75,8 @@ These run only when they are named:
           multiples of its quiet one: on the release build and an idle machine
   sdks    the README's snippets, and the newest clients for Python, Go, Java and
           Rust, fetched by name from each language's package registry
+  dotnet  the clients for .NET, the C# of the Table Design Guide as programs among them;
+          needs the .NET SDK, and packages by name from its registry
   browser  pages of other sites and the JavaScript SDKs in pages, with Debian's
           chromium
   fuzz    every fuzzer for $FUZZ_SECONDS (60), with clang, in build-fuzz/
@@ -103,7 +105,7 @@ What fails names the command that repeats it alone.
 
 ALL = ("unit", "wire", "access", "advice", "sdk", "client", "tool", "analytics", "explorer", "fault",
        "crash", "harness")
-NAMED = ("cluster", "tsan", "neighbours", "sdks", "browser", "fuzz")
+NAMED = ("cluster", "tsan", "neighbours", "sdks", "dotnet", "browser", "fuzz")
 # The steps that a suite needs before anything of it can run; a job can need more ("release").
 NEEDS = {"cluster": ["ceph"], "tsan": ["tsan"], "fuzz": ["fuzz"], "neighbours": ["release"],
          "client": ["server", "programs"]}

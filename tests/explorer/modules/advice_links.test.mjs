@@ -2,7 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { placeOnMap, whatifCommand } from '../../../src/server/explorer/page/advice_links.js';
+import {
+  placeOnMap,
+  spanOf,
+  whatifCommand,
+} from '../../../src/server/explorer/page/advice_links.js';
 
 test('every rule has a place on the map, and what whatif cannot try has no command', () => {
   const map = { from: '2026-11-17T10:00:00.0000000Z', to: '2026-11-17T10:01:00.0000000Z' },
@@ -39,4 +43,17 @@ test('every rule has a place on the map, and what whatif cannot try has no comma
     '',
     '',
   ]);
+});
+
+test('a cost is told with the time that it is of', () => {
+  for (const [seconds, wanted] of [
+    [40, 'in 40 seconds'],
+    [177, 'in 3 minutes'],
+    [3390, 'in 57 minutes'],
+    [3600, 'an hour'],
+    [86400, 'an hour'],
+  ]) {
+    const map = { from: new Date(0).toISOString(), to: new Date(seconds * 1000).toISOString() };
+    assert.equal(spanOf({ map }), wanted);
+  }
 });

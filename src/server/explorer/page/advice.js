@@ -16,20 +16,10 @@ import {
 import * as api from './api.js';
 import { setAdviceCount, topBar, troubleBox } from './frame.js';
 import { link, setQuery } from './route.js';
-import { placeOnMap, whatifCommand } from './advice_links.js';
+import { placeOnMap, spanOf, whatifCommand } from './advice_links.js';
 
 const GUIDE = 'https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide';
 const SEVERITY = { error: 'table', warning: 'part', info: 'none' };
-
-/** A cost is that of an hour, or of the time that was looked at when it is shorter. */
-function spanOf({ map }) {
-  const minutes = map?.from ? (Date.parse(map.to) - Date.parse(map.from)) / 60000 : 60;
-  return minutes >= 50
-    ? 'an hour'
-    : minutes >= 2
-      ? `in ${Math.floor(minutes)} minutes`
-      : `in ${plural(Math.round(minutes * 60), 'second')}`;
-}
 
 function costOf(finding) {
   const cost = finding.cost || {};

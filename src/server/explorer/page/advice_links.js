@@ -1,5 +1,7 @@
 // What a finding leads to beside its cure: the command that replays a trace under its keys, and the place on the map.
 
+import { plural } from './dom.js';
+
 // --- the command that replays a trace ---
 
 const PLACEHOLDER =
@@ -58,4 +60,13 @@ export function placeOnMap({ code, map, subject = {} }, now = Date.now()) {
     );
   }
   return place;
+}
+
+/** A cost is that of an hour, or of the time that was looked at when it is shorter; told as in what was seen. */
+export function spanOf({ map }) {
+  const seconds = map?.from ? (Date.parse(map.to) - Date.parse(map.from)) / 1000 : 3600;
+  if (seconds >= 3600) return 'an hour';
+  return seconds >= 120
+    ? `in ${Math.round(seconds / 60)} minutes`
+    : `in ${plural(Math.round(seconds), 'second')}`;
 }

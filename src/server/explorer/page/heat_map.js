@@ -45,7 +45,7 @@ export const PATTERNS = {
   ],
   wall: [
     'Wall',
-    'One query read every key. Queries has its shape, and Advice a key that makes it a range.',
+    'What reads every key: Queries has its shape, and Advice a key that makes it a range.',
   ],
 };
 

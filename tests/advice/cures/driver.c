@@ -316,8 +316,7 @@ static tavola_err call(step *s)
     tavola_err err;
 
     if (is(s->name, "put"))
-        return put_large(table, container, s->e, s->words[1],
-                         strlen(s->words[1]));
+        return put_large(table, container, s->e, s->words[1], strlen(s->words[1]));
     if (is(s->name, "delete"))
         return delete_large(table, s->words[0], s->words[1]);
     if (is(s->name, "blobs")) {

@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -30,6 +31,39 @@ LIBRARY = os.environ.get("TAVOLA_LIBRARY", str(ROOT / "build/src/client/libtavol
 QUIET = {"DOTNET_CLI_TELEMETRY_OPTOUT": "1", "DOTNET_NOLOGO": "1", "MSBUILDDISABLENODEREUSE": "1"}
 LIMIT_S = 1500  # packages may have to be fetched
 ABSENT = re.compile(r"error NU1(?:10[123]|301): (.*?)(?: \[|$)", re.MULTILINE)  # from the registry
+
+
+FRAME = """{usings}
+public class {name}
+{{
+    static readonly string CONNECTION = Environment.GetEnvironmentVariable("TAVOLA_CONNECTION");
+
+    [Case]
+    public async Task {name}_runs_as_it_stands()
+    {{
+{code}    }}
+}}
+"""
+
+
+def frame_snippets():
+    """The C# of docs/connect.md as cases of the part `snippets`."""
+    folder = ROOT / "build-dotnet/snippets"
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = re.findall(r"^```csharp\n(.*?)^```$", (ROOT / "docs/connect.md").read_text(),
+                       re.MULTILINE | re.DOTALL)
+    wanted = {}
+    for n, text in enumerate(shown, 1):
+        lines = text.splitlines(True)
+        usings = [line for line in lines if line.startswith("using ")]
+        code = "".join(" " * 8 + line for line in lines if line not in usings)
+        wanted[folder / f"Snippet{n}.cs"] = FRAME.format(usings="".join(usings),
+                                                         name=f"Snippet{n}", code=code)
+    for path in {*folder.glob("*.cs"), *wanted}:  # other jobs may build: only what differs
+        if path not in wanted:
+            path.unlink(missing_ok=True)
+        elif not path.exists() or path.read_text() != wanted[path]:
+            path.write_text(wanted[path])
 
 
 def project(part):
@@ -70,9 +104,12 @@ def run_cases(part, names, server):
     told = {"TAVOLA_CONNECTION": server.connection_string,
             "TAVOLA_FAULTY": proxies.connection_string,
             "TAVOLA_FAULT_CONTROL": str(proxies.control.server_address[1]), "TAVOLA_LIBRARY": LIBRARY}
-    done = subprocess.run(["dotnet", ROOT / f"build-dotnet/bin/{part}/{part}.dll", *names], text=True,
-                          env={**os.environ, **QUIET, **told}, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with tempfile.TemporaryDirectory(prefix="tavola-dotnet-") as folder:
+        pathlib.Path(folder, "ada.jpg").write_bytes(b"a picture")  # of the snippets
+        done = subprocess.run(["dotnet", ROOT / f"build-dotnet/bin/{part}/{part}.dll", *names],
+                              cwd=folder, env={**os.environ, **QUIET, **told}, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
     found = re.findall(r"^(?:ok (\w+)|FAILED (\w+): (.*))$", done.stdout, re.MULTILINE)
     outcome = {ok or bad: why for ok, bad, why in found}
     if len(outcome) < len(names):
@@ -105,6 +142,7 @@ def run_part(part, names):
 
 def main(arguments):
     is_list = arguments[:1] == ["--jobs"]
+    frame_snippets()
     known = {path.parent.name: cases(path.parent.name) for path in sorted(HERE.glob("*/*.csproj"))
              if path.stem == path.parent.name}
     chosen = parts.choose_or_exit("dotnet", known, arguments[is_list:])

@@ -134,7 +134,7 @@ class JavaScript:
 class CSharp:
     mark = "csharp"
 
-    package, blobs = "Azure.Data.Tables", "Azure.Storage.Blobs"
+    packages = ["Azure.Data.Tables", "Azure.Storage.Blobs", "Azure.Storage.Queues"]
     frame = """global using Azure.Data.Tables;
 global using static Told;
 
@@ -150,11 +150,11 @@ static class Told
         self.env = {"DOTNET_CLI_TELEMETRY_OPTOUT": "1", "DOTNET_NOLOGO": "1"}
         self.project = self.copy("driver", "Driver.cs")
         try:
-            run(["dotnet", "add", "package", self.package], self.project, self.env)
-            run(["dotnet", "add", "package", self.blobs], self.project, self.env)
+            for package in self.packages:
+                run(["dotnet", "add", "package", package], self.project, self.env)
             self.without = ""
-        except Failed:  # they share Azure.Core, so both or none
-            self.without = f"the registry does not have all of {self.package} and {self.blobs}"
+        except Failed:  # they share Azure.Core, so all or none
+            self.without = f"the registry does not have all of {', '.join(self.packages)}"
             self.project = self.copy("driver", "Driver.cs", "StandIn.cs", "BlobStandIn.cs")
 
     def copy(self, name, *sources):

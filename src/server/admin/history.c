@@ -107,12 +107,19 @@ static void add_line(tv_history *history, history_point *point, tv_slice line)
         add_sample(history, point, tv_slice_take(line, has_labels ? open : space), labels, value);
 }
 
+static const history_point *last_point(const tv_history *history)
+{
+    return &history->points[(history->added - 1) % TV_HISTORY_POINTS];
+}
+
 void tv_history_add(tv_history *history, int64_t unix_ms, tv_slice metrics)
 {
     tv_slice rest = metrics, line;
     history_point *point;
 
     pthread_mutex_lock(&history->lock);
+    if (history->added && unix_ms <= last_point(history)->unix_ms)
+        history->added--; /* replaced */
     point = &history->points[history->added++ % TV_HISTORY_POINTS];
     *point = (history_point){.unix_ms = unix_ms};
     while (rest.len && tv_slice_next(&rest, '\n', &line))

@@ -31,7 +31,7 @@ enum { TV_HISTORY_POINTS = 360 };
 /** One that is not filled by itself. */
 tv_history *tv_history_new_idle(int every_ms);
 
-/** Keep the text of /metrics as what it was at a time. */
+/** Keep the text of /metrics as what it was at a time, in place of the last one if it is not later. */
 void tv_history_add(tv_history *history, int64_t unix_ms, tv_slice metrics);
 
 /** Write the points after a time; `now_ms`: by the same clock. */

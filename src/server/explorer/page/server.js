@@ -161,7 +161,7 @@ async function readHistory() {
   )
     keptLast = null; // it was started again
   for (const point of points) {
-    if (keptLast)
+    if (keptLast && point.at > keptLast.at)
       kept.push({
         from: keptLast.at + offset,
         to: point.at + offset,
@@ -425,7 +425,7 @@ export async function show() {
       metrics = await api.metrics();
       const at = performance.now(),
         wall = Date.now();
-      if (previous && !isPaused && at - previous.at < 10000)
+      if (previous && !isPaused && at > previous.at && at - previous.at < 10000)
         seconds.push({
           from: previous.wall,
           to: wall,

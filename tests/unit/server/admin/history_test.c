@@ -60,6 +60,20 @@ TEST(a_series_that_comes_later_is_not_in_earlier_points)
     tv_history_free(history);
 }
 
+/* Else a rate between two of them would be a division by no time. */
+TEST(no_two_points_are_of_one_time)
+{
+    tv_history *history = tv_history_new_idle(5);
+
+    tv_history_add(history, 10, TV_LIT("tavola_commit_groups_total 1\n"));
+    tv_history_add(history, 20, TV_LIT("tavola_commit_groups_total 2\n"));
+    tv_history_add(history, 20, TV_LIT("tavola_commit_groups_total 3\n"));
+    CHECK(has(written(history, 0), "\"points\":[[10,1],[20,3]]}"));
+    tv_history_add(history, 15, TV_LIT("tavola_commit_groups_total 4\n"));
+    CHECK(has(written(history, 0), "\"points\":[[10,1],[15,4]]}"));
+    tv_history_free(history);
+}
+
 TEST(the_oldest_points_make_room)
 {
     tv_history *history = tv_history_new_idle(1);
@@ -92,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_summed_by_the_label_that_is_kept),
         cmocka_unit_test(a_series_that_comes_later_is_not_in_earlier_points),
+        cmocka_unit_test(no_two_points_are_of_one_time),
         cmocka_unit_test(the_oldest_points_make_room),
         cmocka_unit_test(there_are_no_more_series_than_there_is_room_for),
     };

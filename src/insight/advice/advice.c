@@ -158,7 +158,7 @@ tv_advice *tv_advice_new(const char *data)
 /* Encode under the lock, write without it. */
 static void save_if(tv_advice *advice, bool is_last)
 {
-    tv_buf bytes = TV_BUF_EMPTY;
+    tv_buf bytes = {.may_be_lost = true};
     bool is_due, is_kept;
 
     pthread_mutex_lock(&advice->lock);
@@ -171,7 +171,7 @@ static void save_if(tv_advice *advice, bool is_last)
         advice->is_ignore_new = false;
     }
     pthread_mutex_unlock(&advice->lock);
-    is_kept = !is_due || save(advice, tv_buf_slice(&bytes));
+    is_kept = !is_due || (!bytes.is_lost && save(advice, tv_buf_slice(&bytes)));
     if (!is_kept) {
         pthread_mutex_lock(&advice->lock);
         advice->book.is_changed = true; /* tried again after a minute */

@@ -203,6 +203,8 @@ void tv_book_encode(tv_book *book, tv_buf *out)
         tv_code_add_number(out, entry->len);
         tv_buf_add(out, (tv_slice){entry->data, entry->len});
     }
+    if (out->is_lost)
+        return;
     tv_crc64_encode(
         tv_crc64_of((tv_slice){out->data + start + HEAD_BYTES, out->len - start - HEAD_BYTES}),
         crc);

@@ -66,7 +66,8 @@ static inline bool tv_book_is_ignored(const tv_book_entry *entry, int64_t now)
 
 const tv_book_entry *tv_book_find(const tv_book *book, tv_slice id);
 
-/** The file: a magic number, the length, a CRC and the entries. */
+/** The file: a magic number, the length, a CRC and the entries; nothing of use in a buffer that is
+ * lost. */
 void tv_book_encode(tv_book *book, tv_buf *out);
 /** False, and an empty book, when it is damaged.  What a rule has made that is gone is left out. */
 bool tv_book_decode(tv_book *book, tv_slice bytes);

@@ -32,6 +32,7 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 ENVIRONMENT = {
     "PATH": "/usr/lib/tavola:/usr/bin",
     "TAVOLA_DATA": "/data",
+    "TAVOLA_ADMIN_PORT": "10003",  # nobody else has it here; the health check asks there
     "TAVOLA_HOST": "0.0.0.0",
     # The neighbours of a container call it by its name, and every one of them is another machine:
     # the well-known key is for them here.  0, or accounts of your own, end that.

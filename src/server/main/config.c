@@ -31,6 +31,8 @@ static const flag_spec options[] = {
     {"queue-port", NUMBER, FIELD(queue_port), 0, 65535, "N", "queue service (10001)"},
     {"blob-port", NUMBER, FIELD(blob_port), 0, 65535, "N", "blob service (10000)"},
     {"admin-port", NUMBER, FIELD(admin_port), 0, 65535, "N", "health and metrics (10003)"},
+    {"any-admin-port", SWITCH, FIELD(any_admin_port), 0, 0, NULL,
+     "a free one when --admin-port is taken"},
     {"admin-host", TEXT, FIELD(admin_host), 0, 0, "ADDR",
      "address of the admin port (127.0.0.1); localhost: ::1, too"},
     {"admin-name", TEXT, FIELD(admin_name), 0, 0, "NAME",

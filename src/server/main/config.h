@@ -61,6 +61,7 @@ typedef struct tv_config {
     bool allow_dev_account;
     bool drop_damaged_log;
     bool path_style;
+    bool any_admin_port; /* when --admin-port is taken */
     bool no_explorer;
     bool no_sweep;
     bool test_points;

@@ -178,6 +178,10 @@ static bool open_admin(tv_server *server, int index, const char *host, char *ret
         tv_listener_new(server->loops[0], host, server->admin_port, &server->admin_handler,
                         &server->admin_limits, NULL, reterr_text, reterr_size);
 
+    if (listener == NULL && server->config.any_admin_port && index == 0 && server->admin_port) {
+        server->admin_port = 0;
+        return open_admin(server, index, host, reterr_text, reterr_size);
+    }
     if (listener == NULL)
         return fail_to_listen(host, server->admin_port, "--admin-port", reterr_text, reterr_size);
     server->admin_listeners[index] = listener;

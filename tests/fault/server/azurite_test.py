@@ -216,17 +216,21 @@ class Azurite(unittest.TestCase):
         self.stop(process)
         self.assertTrue((self.folder / "tavola").is_dir())
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can run it as somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make such a folder")
     def test_a_folder_of_somebody_else_is_one_line(self):
-        """As in a compose file for Azurite, which ran as root: its volume is root's."""
+        """As in a compose file for Azurite, which ran as root: its volume is root's.
+
+        Here it is the other way round, by a root that has to ask: who else could run this build?
+        """
         data = self.folder / "data"
         data.mkdir(mode=0o755)
-        self.folder.chmod(0o755)
-        code, _, complaint = self.refused(*FREE, "-l", str(data), user=65534, group=65534,
-                                          extra_groups=[])
-        self.assertEqual(code, 1)
-        self.assertRegex(complaint, rf"^Exit due to unhandled error: user 65534 cannot write to "
-                                    rf"{data} \(Permission denied\): .*\n$")
+        os.chown(data, 65534, 65534)
+        done = subprocess.run(["setpriv", "--bounding-set", "-dac_override,-dac_read_search",
+                               program(), *FREE, "-l", str(data)], text=True, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, rf"^Exit due to unhandled error: user 0 cannot write to "
+                                      rf"{data} \(Permission denied\): .*\n$")
 
     def test_a_debug_log_goes_to_its_file(self):
         process, found = self.start(*FREE, "--inMemoryPersistence", "-d", "debug.log")
@@ -282,6 +286,12 @@ class Azurite(unittest.TestCase):
                 self.assertEqual(complaint.count("\n"), 1, complaint)
                 self.assertTrue(complaint.startswith("Exit due to unhandled error: " + text),
                                 complaint)
+
+    def test_two_of_them_get_on_with_each_other(self):
+        ports = [self.start(*FREE, "--inMemoryPersistence", "--silent")[1]["Table"][2]
+                 for _ in range(2)]
+        for port in ports:
+            self.assertEqual(self.asks("Table", port), 200)
 
     def test_a_port_in_use_is_named(self):
         ports = free_ports(1)

@@ -161,7 +161,8 @@ void tv_txn_declare_late(tv_txn *txn);
  * The same for a function whose rows say nothing by their own instants.  What it writes depends on
  * the row `guard`, or on others that change whenever what they guard does; it has got them.  If
  * anybody goes by an order of instants, the latest of them is in such a row, it goes on from there,
- * and tells tv_txn_pass.  If it deletes such rows it tells tv_txn_note_gone the latest.
+ * and tells tv_txn_pass.  If it deletes such rows it tells tv_txn_note_gone the latest.  Without
+ * effect where another function of the group has put `guard` and nobody has looked before.
  */
 void tv_txn_declare_guarded(tv_txn *txn, tv_slice guard, tv_guard kind);
 
